@@ -202,7 +202,8 @@ pub(crate) struct Participant {
     spare: Cell<*const Pin>,
     /// How many calls are pinned. Coroutines may end them in any order.
     calls: Cell<usize>,
-    /// For reports: the first of the calls that are pinned, by its [`Call`].
+    /// Watches for reports, one for each kind of [`Call`]: of the calls that are pinned at once,
+    /// the first starts that of its kind.
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
@@ -214,7 +215,7 @@ pub(crate) struct Participant {
 // SAFETY: only the owner accesses the cells (invariant 1), `next` after publication only to read; the
 // rest is `Sync`.
 unsafe impl Sync for Participant {}
-// SAFETY: as for `Sync`.
+// SAFETY: one thread at a time, the owner, accesses the cells (invariant 1); the rest is `Send`.
 unsafe impl Send for Participant {}
 
 impl Participant {
@@ -274,8 +275,9 @@ impl Participant {
         // on do not have what was retired before an older epoch. Model: epoch_second_pool.
         let now = EPOCH.now.load(Ordering::Acquire);
         if self.pinned.own() == 0 {
-            // Release: as in `announce_oldest`, as a collector that reads this must acquire the uses under
-            // former pins, too. The fence orders it before the reads of slots. Model: epoch_pin.
+            // Release: pairs with the Acquire in `announced`: a collector that reads this epoch
+            // must acquire the uses under former pins, too. The fence orders it before the reads of
+            // slots. Model: epoch_pin.
             self.pinned.store(now, Ordering::Release);
             self.light.fence();
         }
@@ -580,7 +582,7 @@ impl PoolPin {
         }
     }
 
-    /// Pins the pool, which is not pinned. Returns false if it has no pin yet.
+    /// Pins the pool, which must not be pinned. Returns false if it has no pin yet.
     #[inline]
     pub(crate) fn pin(&self) -> bool {
         let Some((pin, participant)) = self.known() else {
@@ -591,7 +593,7 @@ impl PoolPin {
         true
     }
 
-    /// Unpins the pool, which is pinned.
+    /// Unpins the pool, which must be pinned.
     #[inline]
     pub(crate) fn unpin(&self) {
         self.is_pinned.set(false);
@@ -600,7 +602,7 @@ impl PoolPin {
         }
     }
 
-    /// Gives the pin back, if the pool has one. The pool is not pinned.
+    /// Gives the pin back, if the pool has one. The pool must not be pinned.
     pub(crate) fn close(&self) {
         if let Some((pin, participant)) = self.known() {
             participant.put_back(pin);
@@ -649,7 +651,7 @@ impl Drop for CallPin<'_> {
         participant.calls.set(calls);
         if calls == 0 {
             if call.is_some() {
-                // The first pinned call started the watch, and may have been of the other kind.
+                // Stops both watches: the call that started one may have been of the other kind.
                 for watch in &participant.call_watches {
                     watch.since.stop();
                 }
@@ -693,7 +695,7 @@ pub(crate) fn retire(
     })
 }
 
-/// Has the next collection look at the queues.
+/// Makes the next collection look at the queues.
 fn note_retired() {
     // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note
     // finds what is in the queue. It also finds what other threads noted before: this continues
@@ -704,7 +706,7 @@ fn note_retired() {
 
 /// Returns whether references may have been retired since the last collection began.
 pub(crate) fn has_retired() -> bool {
-    // Relaxed: a thread that misses one looks again after its next drain or nap.
+    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
     EPOCH.waits.load(Ordering::Relaxed) & QUEUED != 0
 }
 
@@ -712,7 +714,7 @@ pub(crate) fn has_retired() -> bool {
 // Does not read the counts, which are inexact while a thread is between counting and pushing.
 #[inline]
 pub(crate) fn has_deferred() -> bool {
-    // Relaxed: as in `has_retired`.
+    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
@@ -736,7 +738,7 @@ pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     }
 }
 
-/// Counts a batch that has been passed on, or that is empty.
+/// Takes a batch off the count, because it has been passed on or is empty.
 pub(crate) fn batch_ends() {
     // Relaxed: what has been passed on is counted elsewhere.
     EPOCH.waits.fetch_sub(BATCH, Ordering::Relaxed);

@@ -311,7 +311,8 @@ pub struct Event {
     manager_id: u64,
     /// Type of the panic's payload.
     payload: Option<TypeId>,
-    /// What feeds an endless drain, if it is not destructors that autorelease.
+    /// The kind of releases that feed an endless drain; empty if destructors do that by
+    /// autoreleasing.
     fed_by: &'static str,
     /// How often a pool that has grown beyond its watermark has doubled since.
     doublings: u32,

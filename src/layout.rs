@@ -67,7 +67,7 @@ pub(crate) struct Name {
 
 // SAFETY: a name owns its text, or the text is `'static`; and nothing changes the text.
 unsafe impl Send for Name {}
-// SAFETY: as for `Send`.
+// SAFETY: nothing changes the text, so threads may share it.
 unsafe impl Sync for Name {}
 
 impl Name {
@@ -108,7 +108,7 @@ impl Name {
         // SAFETY: `new` or `owned` took the address and the length from a `str`, which is `'static`
         // or belongs to this name.
         let bytes = unsafe { slice::from_raw_parts(self.at, self.len & !OWNED) };
-        // SAFETY: the bytes of a `str`, as said above.
+        // SAFETY: `new` or `owned` took the bytes from a `str`.
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 

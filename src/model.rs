@@ -222,7 +222,7 @@ pub mod parts {
 
         /// Owner only: counts a number as run.
         pub fn done(&self) {
-            self.0.done(1);
+            self.0.count_done(1);
         }
 
         /// Returns how many numbers were sent and have not run.
@@ -276,12 +276,12 @@ pub mod parts {
             self.0.wait(is_there)
         }
 
-        /// Wakes those that wait; for one thread, after it has made room.
+        /// Wakes the threads that wait. Only one thread may call this, after it has made room.
         pub fn made(&self) {
             self.0.made();
         }
 
-        /// Ends all waits, for the thread that has made room.
+        /// Ends all waits. Only the thread that makes room may call this.
         pub fn end(&self) {
             self.0.end();
         }

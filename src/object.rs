@@ -1,7 +1,8 @@
-//! Counted objects: what [`Ref`](crate::Ref) and [`Weak`](crate::Weak) do not have.
+//! Counted objects: the functions and types besides [`Ref`](crate::Ref) and [`Weak`](crate::Weak).
 //!
-//! Take [`Ref::new`](crate::Ref::new) first. [`settle`] and [`settle_scope`] run destructors that wait
-//! for an outer one; a [`ThinTarget`] is what a pointer of one word can lead to.
+//! Take [`Ref::new`](crate::Ref::new) first. [`settle`] and [`settle_scope`] run destructors that
+//! wait for an outer one; a [`ThinTarget`] is a type whose objects a pointer of one word can lead
+//! to.
 
 // Counted objects: their memory, their count word, and the references to them.
 //

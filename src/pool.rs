@@ -1,4 +1,4 @@
-//! Autorelease pools, beyond the names in the crate's root: settings, tokens, results.
+//! Settings, tokens and results of autorelease pools; the pools themselves are in the crate's root.
 //!
 //! [`create`] makes an object in the current pool, for code that is not passed a pool. Where a pool is
 //! at hand, use [`AutoreleasePool::create`](crate::AutoreleasePool::create). A [`PoolToken`] stands for

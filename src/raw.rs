@@ -1,5 +1,5 @@
-//! What the C interface needs of the library, and nobody else: no part of the public interface, and
-//! subject to change.
+//! Functions and types for the C interface only: no part of the public interface, and subject to
+//! change.
 //!
 //! All objects of C and C++ are [`Ref<Object>`](Object) here, so the rest of the library serves them
 //! as it serves Rust's.
@@ -147,7 +147,8 @@ pub fn home_into_raw<T: 'static>(home: HomeRef<T>) -> NonNull<u8> {
 /// The pointer is from [`home_into_raw`] with this type, and stands for a reference, which moves
 /// into the result.
 pub unsafe fn home_from_raw<T: 'static>(home: NonNull<u8>) -> HomeRef<T> {
-    // SAFETY: as in `home_into_raw`; the reference moves, by the contract.
+    // SAFETY: a `HomeRef` of a sized type is, through transparent types, one pointer; the reference
+    // moves, by the contract.
     unsafe { mem::transmute::<NonNull<u8>, HomeRef<T>>(home) }
 }
 
@@ -182,7 +183,7 @@ mod tests {
     }
 
     crate::sync::local! {
-        /// The bytes of the objects that have ended, in a list of digits, the first one 1.
+        /// The digit 1, followed by the bytes of the objects that have ended, as decimal digits.
         static ORDER: Cell<u64> = Cell::new(1);
     }
     crate::sync::local! {
@@ -210,7 +211,7 @@ mod tests {
     unsafe extern "C" fn go_on(payload: *mut c_void) {
         // SAFETY: `digit` has written the byte.
         let n = unsafe { payload.cast::<u8>().read() };
-        // SAFETY: the contract is the same.
+        // SAFETY: `go_on` and `note_digit` are destructors of the same objects.
         unsafe { note_digit(payload) };
         if n > 0 {
             crate::autorelease(digit(CHAIN.with(Cell::get).unwrap(), n - 1));

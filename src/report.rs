@@ -1,4 +1,4 @@
-//! What a program's pools hold: figures at any time, and reports of what is left at an end.
+//! Figures of what a program's pools hold, and reports of what is left when it ends.
 //!
 //! A [`FinishGuard`], first in `main`, ends the crate's work at the end of `main`, also on `?` and panics;
 //! [`finish`](crate::finish) does so by hand, and returns an [`ExitReport`]. For figures at any time, take

@@ -4,10 +4,11 @@
 //! All other modules use these through `crate::sync`, so that one switch runs the crate exactly as
 //! it ships on a model checker: `--cfg loom` with the feature `loom` on loom, and `--cfg
 //! releasepool_shuttle` with the feature `shuttle` on shuttle. No algorithm knows which of the
-//! three it runs on. `native` is the standard library, and what a thread's end and readers outside of
-//! the process need besides; `checked` is loom, with the gaps closed through which a wrong ordering
-//! would pass; `sampled` is shuttle, for programs that are larger than loom's (see their module
-//! documentation). `modeled` has what the checkers share, and `unchecked` what std and shuttle do.
+//! three it runs on. `native` is the standard library, and what a thread's end and readers outside
+//! of the process need besides; `checked` is loom, with the gaps closed through which a wrong
+//! ordering would pass; `sampled` is shuttle, for programs that are larger than loom's (see their
+//! module documentation). `modeled` has the code that loom and shuttle share, `unchecked` the code
+//! that std and shuttle share.
 //!
 //! This folder uses no other module of the crate.
 

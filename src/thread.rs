@@ -1,4 +1,4 @@
-//! Threads as others see them: their keys, and what sending to them can return.
+//! The keys of threads, and the error of sending a closure to a thread that has ended.
 //!
 //! Take [`ThreadHandle`](crate::ThreadHandle) first, which
 //! [`PoolManager::current_thread`](crate::PoolManager::current_thread) returns: it sends releases and

@@ -9,7 +9,7 @@ struct Values {
     _values: [i64; 6],
 }
 
-/// 48 bytes with its header, and a destructor that does as good as nothing.
+/// 48 bytes with its header, and a destructor that does almost nothing.
 struct Node {
     _values: [i64; 4],
 }

@@ -129,7 +129,7 @@ rp_status rp_release(void *object);
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
 
-/* Has a thread of the library, which the first call starts, give up a reference, so that the end of a large
+/* Makes a thread of the library, which the first call starts, give up a reference, so that the end of a large
  * structure does not hold this thread up. The objects' destructors must be allowed to run there. Blocks while
  * very many objects wait. Call rp_finish_releases before the process ends: objects that still wait then are
  * never destroyed.
@@ -377,7 +377,7 @@ rp_status rp_boundary(const rp_manager *manager, size_t *released);
  * Threads: any thread. Errors: RP_TIMED_OUT. */
 rp_status rp_quiesce(const rp_manager *manager, uint64_t nanoseconds);
 
-/* Has all threads release what they hold, and waits for that, at most for this time.
+/* Makes all threads release what they hold, and waits for that, at most for this time.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_TIMED_OUT, with a message that says which thread holds what. */
 rp_status rp_shutdown(const rp_manager *manager, uint64_t nanoseconds);
@@ -416,12 +416,12 @@ uint64_t rp_thread_key(const rp_thread *thread);
  * Threads: any thread. Errors: false if `thread` is NULL. */
 bool rp_thread_is_alive(const rp_thread *thread);
 
-/* Has the thread release a reference, in its next outermost drain; once it has ended, any thread does.
+/* Makes the thread release a reference, in its next outermost drain; once it has ended, any thread does.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_thread_release(const rp_thread *thread, void *object);
 
-/* Has the thread call `f(data)` when it runs its inbox: in rp_run_inbox, or in its frame loop.
+/* Makes the thread call `f(data)` when it runs its inbox: in rp_run_inbox, or in its frame loop.
  * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
  * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the thread has ended, and `f` is never called. */
 rp_status rp_thread_post(const rp_thread *thread, void (*f)(void *data), void *data);
@@ -470,7 +470,7 @@ rp_status rp_handoff_add(rp_handoff *handoff, void *object);
  * Threads: one at a time. Errors: 0. */
 size_t rp_handoff_len(rp_handoff *handoff);
 
-/* Has a thread release all entries in its next outermost drain; `sent` may be NULL. One message.
+/* Makes a thread release all entries in its next outermost drain; `sent` may be NULL. One message.
  * Ownership: borrows the arguments.
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *thread, size_t *sent);
@@ -606,12 +606,12 @@ rp_frame_proxy *rp_frame_proxy_new(rp_frame_loop *loop);
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_frame_proxy_free(rp_frame_proxy *proxy);
 
-/* Has the loop call `f(data)` at the beginning of its next frame.
+/* Makes the loop call `f(data)` at the beginning of its next frame.
  * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
  * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the loop has ended, and `f` is never called. */
 rp_status rp_frame_proxy_post(const rp_frame_proxy *proxy, void (*f)(void *data), void *data);
 
-/* Has the loop call `f(data)` in the first frame after this time. A post that is not due when the loop
+/* Makes the loop call `f(data)` in the first frame after this time. A post that is not due when the loop
  * ends is dropped, with an event, and `f` is never called.
  * Ownership: the caller owns the result. Give it up by rp_post_free.
  * Threads: any thread. Errors: NULL, as rp_frame_proxy_post. */
@@ -804,7 +804,7 @@ void rp_embedded_note(const rp_class *type, void *object);
  * Threads: any thread. Errors: does nothing if an argument is NULL. */
 void rp_embedded_note_class(const rp_class *type, void *object);
 
-/* Has reports name each object of a class with `frees_memory` by the word before its header, the object's
+/* Makes reports name each object of a class with `frees_memory` by the word before its header, the object's
  * pointer to virtual functions: `name` gets that pointer and writes at most `size` bytes to `to`, a zero at
  * the end included, or nothing. `name` must not call the library.
  * Ownership: borrows the arguments.
@@ -825,8 +825,9 @@ void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
  * Threads: any thread. Errors: does nothing if `object` is NULL. */
 void rp_embedded_autorelease(const rp_thread_context *here, void *object);
 
-/* Ends the value of an object whose destructor no release has called (`is_held`), or whose destructor has
- * made references. Aborts if references are left and the memory is neither the library's nor static.
+/* Ends the value of an object in its destructor: if `is_held`, no release has called that destructor; else
+ * one has, and the destructor has made references. Aborts if references are left and the memory is neither
+ * the library's nor static.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: aborts; does nothing if `object` is NULL. */
 void rp_embedded_end(void *object, bool is_held);

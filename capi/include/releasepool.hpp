@@ -975,7 +975,8 @@ template <class F> void call_and_free(void* data) noexcept {
 
 } // namespace detail
 
-// A thread, as others see it. A function that is posted must not throw: an exception terminates.
+// A handle of a thread, for other threads. A function that is posted must not throw: an exception
+// terminates.
 class Thread {
 public:
     // The calling thread; fails while it ends.
@@ -983,13 +984,13 @@ public:
 
     std::uint64_t key() const noexcept { return rp_thread_key(thread_.get()); }
     bool is_alive() const noexcept { return rp_thread_is_alive(thread_.get()); }
-    // Has the thread release the reference in its next outermost drain.
+    // Makes the thread release the reference in its next outermost drain.
     template <class T> void release(Ref<T> object) const noexcept {
         if (object) {
             rp_thread_release(thread_.get(), object.into_c());
         }
     }
-    // Has the thread call `f` when it runs its inbox; returns false once the thread has ended.
+    // Makes the thread call `f` when it runs its inbox; returns false once the thread has ended.
     template <class F> bool post(F f) const {
         auto moved = std::make_unique<F>(std::move(f));
         if (rp_thread_post(thread_.get(), &detail::call_and_free<F>, moved.get()) != RP_OK) {

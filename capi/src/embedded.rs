@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 pub struct HeaderLayout {
     /// The bytes of a header.
     pub header_bytes: u64,
-    /// What a strong reference adds to the count word.
+    /// The amount that a strong reference adds to the count word.
     pub one_strong: u64,
     /// The count word of a new object.
     pub unique: u64,
@@ -302,7 +302,7 @@ fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// Has reports name each object of a class by its table of virtual functions.
+/// Makes reports name each object of a class by its table of virtual functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_name_by(
     of: *const ForeignClass,
@@ -366,7 +366,7 @@ fn is_static(at: NonNull<u8>) -> bool {
     unsafe { libc::dladdr(at.as_ptr().cast(), found.as_mut_ptr()) != 0 }
 }
 
-/// Returns false, as nothing tells.
+/// Returns false: this platform does not tell.
 #[cfg(not(unix))]
 fn is_static(_: NonNull<u8>) -> bool {
     false
@@ -388,7 +388,7 @@ fn is_on_own_stack(at: NonNull<u8>) -> bool {
     (begin.addr()..begin.addr() + size).contains(&at.addr().get())
 }
 
-/// Returns false, as nothing tells.
+/// Returns false: this platform does not tell.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn is_on_own_stack(_: NonNull<u8>) -> bool {
     false

@@ -19,7 +19,7 @@ pub enum Status {
     Invalid = 2,
     /// The pool or token has been closed already.
     Stale = 3,
-    /// The thing belongs to another thread.
+    /// The pool, token, loop or hook belongs to another thread.
     WrongThread = 4,
     /// The token belongs to another manager.
     WrongManager = 5,
@@ -98,7 +98,7 @@ pub(crate) fn boxed<T>(name: &str, body: impl FnOnce() -> Outcome<T>) -> *mut T 
 /// `at` is null or from [`boxed`], and is given up.
 pub(crate) unsafe fn free<T>(name: &str, at: *mut T, argument: &str) -> Status {
     status(name, || {
-        // SAFETY: the contract of this function.
+        // SAFETY: by the contract, `at` is null or from `boxed`, and is given up.
         drop(unsafe { Box::from_raw(non_null(at, argument)?.as_ptr()) });
         Ok(())
     })
@@ -108,7 +108,7 @@ pub(crate) unsafe fn free<T>(name: &str, at: *mut T, argument: &str) -> Status {
 ///
 /// # Safety The pointer is null, or its target exists and is not changed during `'t`.
 pub(crate) unsafe fn shared<'t, T>(pointer: *const T, argument: &str) -> Outcome<&'t T> {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the pointer is null, or its target exists and does not change.
     Ok(unsafe { non_null(pointer.cast_mut(), argument)?.as_ref() })
 }
 
@@ -151,7 +151,7 @@ pub(crate) unsafe fn fill<T>(
     status(name, || {
         let value = body()?;
         if let Some(place) = NonNull::new(place) {
-            // SAFETY: the contract of this function.
+            // SAFETY: by the contract, a place that is not null may be written.
             unsafe { place.write(value) };
         }
         Ok(())
@@ -163,7 +163,7 @@ pub(crate) unsafe fn fill<T>(
 /// # Safety
 /// `text` ends with a zero.
 pub(crate) unsafe fn text(text: NonNull<c_char>) -> String {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the text ends with a zero.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) };
     text.to_string_lossy().into_owned()
 }
@@ -182,7 +182,7 @@ pub(crate) unsafe fn optional_text(pointer: *const c_char) -> Option<String> {
 /// # Safety
 /// The pointer is null, or from `rp_manager_new` and not freed during `'m`.
 pub(crate) unsafe fn manager<'m>(at: *const PoolManager) -> &'m PoolManager {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the pointer is null or leads to a manager that is not freed.
     unsafe { at.as_ref() }.unwrap_or_else(|| PoolManager::global())
 }
 

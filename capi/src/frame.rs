@@ -51,14 +51,14 @@ fn nanoseconds(time: Duration) -> u64 {
 /// The pointer is null, or from [`rp_frame_loop_new`] and not freed.
 unsafe fn frame_loop(at: *mut Loop) -> Outcome<*mut Loop> {
     let at = non_null(at, "loop")?.as_ptr();
-    // SAFETY: the contract of this function; `thread` never changes.
+    // SAFETY: by the contract, the loop was not freed; `thread` never changes.
     if unsafe { (*at).thread } != own_key() {
         return Err(Fault(
             Status::WrongThread,
             "the loop belongs to another thread: use an rp_frame_proxy".into(),
         ));
     }
-    // SAFETY: the contract of this function; this is the loop's thread.
+    // SAFETY: by the contract, the loop was not freed; this is its thread.
     if unsafe { (*at).is_ticking } {
         return Err(Fault(
             Status::Draining,
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
     unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
 
-/// Has a loop call a function.
+/// Makes a loop call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post(
     at: *const LoopProxy,
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
     })
 }
 
-/// Has a loop call a function later; returns the post, which [`rp_post_free`] frees.
+/// Makes a loop call a function later; returns the post, which [`rp_post_free`] frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post_after(
     at: *const LoopProxy,

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 /// The pointer is null, or from [`rp_handoff_new`], not freed, and used by this call alone during
 /// `'p`.
 unsafe fn pool<'p>(at: *mut HandoffPool) -> Outcome<&'p mut HandoffPool> {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the pointer is null or leads to a pool that only this call uses.
     Ok(unsafe { &mut *non_null(at, "handoff")?.as_ptr() })
 }
 
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn rp_handoff_len(at: *mut HandoffPool) -> usize {
     or_default("rp_handoff_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
-/// Has a thread release all entries.
+/// Makes a thread release all entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain_on(
     at: *mut HandoffPool,

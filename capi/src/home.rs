@@ -19,7 +19,8 @@ struct Bound(Ref<Object>, Cell<()>);
 /// The pointer is null, or owns a reference from a function of this file, which stays.
 unsafe fn home(at: *mut c_void) -> Outcome<ManuallyDrop<HomeRef<Bound>>> {
     let at = non_null(at, "home")?;
-    // SAFETY: the contract of this function; the result is not dropped.
+    // SAFETY: by the contract, the pointer owns a reference, which stays, as the result is not
+    // dropped.
     Ok(ManuallyDrop::new(unsafe { home_from_raw(at.cast()) }))
 }
 

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn rp_release(at: *mut c_void) -> Status {
     })
 }
 
-/// Has the reclaimer of the process give up a reference.
+/// Makes the reclaimer of the process give up a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_release_later(at: *mut c_void) -> Status {
     status("rp_release_later", || {

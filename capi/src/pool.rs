@@ -176,7 +176,7 @@ pub unsafe extern "C" fn rp_pool_open(pool: *mut Pool, name: *const c_char) -> S
 /// # Safety
 /// The pointer is null, or a pool that was opened in place or is all zeros.
 unsafe fn token_in(at: *mut Pool) -> Outcome<PoolToken> {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the pointer is null or leads to a pool.
     let token = unsafe { non_null(at, "pool")?.as_ref() }.token;
     if token.words == NO_TOKEN.words {
         return Err(Fault(Status::Stale, "the pool has been closed".into()));

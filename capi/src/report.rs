@@ -15,7 +15,7 @@ pub type TextFn = unsafe extern "C" fn(*const c_char, *mut c_void);
 /// The function may be called with `data`.
 pub(crate) unsafe fn tell(to: Option<TextFn>, text: &str, data: *mut c_void) -> Outcome {
     let to = needed(to, "to")?;
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the function may be called with `data`.
     with_c_text(text, |text| unsafe { to(text, data) });
     Ok(())
 }
@@ -86,9 +86,9 @@ pub struct Leak {
     pub type_name: *const c_char,
     /// The number of objects.
     pub objects: usize,
-    /// Their bytes.
+    /// The bytes of these objects.
     pub bytes: usize,
-    /// The number of them that are in pools.
+    /// The number of these objects that are in pools.
     pub pooled: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Threads, as others see them: `rp_thread`.
+//! Handles of threads, for other threads: `rp_thread`.
 
 use crate::error::{Fault, Outcome, Status, boxed, free, needed, or_default, shared, status};
 use crate::object::taken;
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut
     })
 }
 
-/// Has a thread call a function.
+/// Makes a thread call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_post(
     at: *const ThreadHandle,

@@ -1,4 +1,4 @@
-//! From a process, a core file or a snapshot to a graph.
+//! Turns a process, a core file or a snapshot into a graph.
 
 use crate::discovery::discover;
 use crate::error::Error;

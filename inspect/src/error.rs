@@ -53,7 +53,7 @@ pub enum Error {
         pid: u32,
         /// The thread that did not stop.
         tid: u32,
-        /// How long it was waited for.
+        /// How long the inspector waited, in seconds.
         seconds: u64,
     },
     /// A thread cannot stop, as it waits within a system call that nothing interrupts.
@@ -94,7 +94,7 @@ pub enum Error {
     Library {
         /// The process or file.
         subject: String,
-        /// Why it cannot be read.
+        /// Why the library cannot be read.
         error: LayoutError,
     },
     /// The file is no core file.
@@ -113,9 +113,9 @@ pub enum Error {
     TruncatedCore {
         /// The file.
         path: PathBuf,
-        /// How many bytes it should have at least.
+        /// How many bytes the file should have at least.
         expected: u64,
-        /// How many it has.
+        /// How many bytes the file has.
         found: u64,
     },
     /// The executable of a core file was not found.
@@ -126,7 +126,7 @@ pub enum Error {
     NoProgram {
         /// The file that the core names.
         path: PathBuf,
-        /// Why it cannot be opened.
+        /// Why the file cannot be opened.
         error: io::Error,
     },
     /// The executable is not the one that the core file is of.
@@ -137,7 +137,7 @@ pub enum Error {
     OtherProgram {
         /// The file.
         path: PathBuf,
-        /// How it differs.
+        /// How the program differs from that of the core file.
         reason: String,
     },
     /// The file is no snapshot.
@@ -151,7 +151,7 @@ pub enum Error {
     OtherSnapshot {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the snapshot.
         found: u16,
         /// The version that can be read.
         known: u16,
@@ -175,7 +175,7 @@ pub enum Error {
     Io {
         /// The action that failed, such as `read /proc/1/maps`.
         action: String,
-        /// Why it failed.
+        /// Why the action failed.
         error: io::Error,
     },
 }
@@ -212,7 +212,7 @@ pub enum LayoutError {
     Unreadable {
         /// The path of the file.
         module: String,
-        /// Where its note is in memory.
+        /// The address of the note in memory.
         address: u64,
     },
     /// The note is of a version that this reader does not know.

@@ -43,7 +43,7 @@ pub struct Graph {
 /// A process, with what tells it from others that had, or will have, the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
     /// Random bytes that the kernel gives each program that a process runs; not known of core files.
     pub program: Option<[u8; 16]>,
@@ -118,7 +118,7 @@ pub enum Storage {
 pub struct Edge {
     /// The node that has the word.
     pub from: NodeId,
-    /// The node that it refers to.
+    /// The node that the word refers to.
     pub to: NodeId,
     /// Where the word is, in bytes from the node's address.
     pub offset: u32,
@@ -145,11 +145,11 @@ pub struct Root {
     /// An index into [`Graph::labels`], which name it for people: `pool "frame" of thread "main"`,
     /// `static GAME`, `stack of thread "ui"`.
     pub label: u32,
-    /// The node that it refers to.
+    /// The node that the word refers to.
     pub to: NodeId,
     /// Where the word is; 0 for registers.
     pub address: u64,
-    /// How many counted references it stands for; 0 if it is not known to be counted.
+    /// How many counted references the root stands for; 0 if it is not known to be counted.
     pub counted: u32,
 }
 
@@ -184,13 +184,13 @@ pub enum RootKind {
 /// A thread that has used the library.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadState {
-    /// The number of its key.
+    /// The key of the thread, as a number.
     pub key: u64,
-    /// Its name.
+    /// The name of the thread.
     pub name: Option<String>,
     /// The kernel's id, if known.
     pub tid: Option<u32>,
-    /// Its pools, the root pool first.
+    /// The open pools of the thread, the root pool first.
     pub pools: Vec<PoolState>,
     /// Messages that wait.
     pub inbox: u64,
@@ -200,7 +200,7 @@ pub struct ThreadState {
     pub created: u64,
     /// Objects destroyed.
     pub destroyed: u64,
-    /// Frames of its frame loop, if it has one.
+    /// Frames of the thread's frame loop, if it has one.
     pub frames: Option<u64>,
     /// How long the last frame took, in nanoseconds.
     pub last_frame_nanos: Option<u64>,
@@ -209,9 +209,9 @@ pub struct ThreadState {
 /// An open pool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PoolState {
-    /// Its name; empty if it has none.
+    /// The name of the pool; empty if it has none.
     pub name: String,
-    /// How many entries it has.
+    /// How many entries the pool has.
     pub entries: u64,
 }
 
@@ -277,8 +277,8 @@ impl Graph {
 }
 
 impl RootKind {
-    /// Returns whether it is an entry of one of the library's lists: pools, inboxes, backlogs, what
-    /// waits for any thread, and what is kept.
+    /// Returns whether a root of this kind is an entry of one of the library's lists: pools,
+    /// inboxes, backlogs, orphans, and kept values.
     pub fn is_list(self) -> bool {
         self < Self::Static
     }
@@ -302,7 +302,7 @@ impl Object {
 /// Texts by index.
 #[derive(Default)]
 pub(crate) struct Texts {
-    /// Without duplicates.
+    /// The texts, without duplicates.
     pub(crate) all: Vec<String>,
     indices: HashMap<String, u32>,
 }

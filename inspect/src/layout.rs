@@ -1,4 +1,4 @@
-//! The library's description of itself: where its structures have which fields.
+//! The library's description of itself: the offsets of the fields in its structures.
 //!
 //! A program with the library has notes named `releasepool` in the section `.note.releasepool`. One
 //! of the kind [`TEXT`] has lines `name=value`, the first of which is `version=1`. The names are
@@ -24,9 +24,8 @@ macro_rules! layout {
     ($($(#[$about:meta])* $part:ident: $type:ident {
         $($(#[$doc:meta])* $field:ident,)*
     })*) => {
-        /// Where the library's structures have which fields: offsets in bytes, unless a comment
-        /// says "a number", which is then the value itself. `size` is always the size of the
-        /// structure.
+        /// The offsets of the fields in the library's structures, in bytes, unless a comment says
+        /// "a number", which is then the value itself. `size` is always the size of the structure.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Layout {
             /// The sizes of blocks in bytes, by class.
@@ -69,7 +68,7 @@ layout! {
     /// The header of an object, which is right before the payload: at the payload's address less
     /// the header's size.
     header: HeaderLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The count word.
         count,
@@ -102,7 +101,7 @@ layout! {
 
     /// Type infos, which are in read-only memory, all at multiples of 8.
     type_info: TypeInfoLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// A word that says that this is a type info.
         magic,
@@ -152,7 +151,7 @@ layout! {
 
     /// A slot of the registry.
     slot: SlotLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The state: a word, whose upper half is the slot's generation.
         state,
@@ -168,7 +167,7 @@ layout! {
     /// The part of a thread's state that other threads may use. It is within an allocation of its
     /// own.
     record: RecordLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The index of the slot: 32 bits.
         key_index,
@@ -199,9 +198,9 @@ layout! {
         calls_refused,
         /// How many of these have run.
         calls_done,
-        /// Where the figures of the thread are.
+        /// The figures of the thread.
         tally,
-        /// How many frames its loops have made: a word.
+        /// How many frames the thread's loops have made: a word.
         frames,
         /// How long the last frame took, in nanoseconds: a word.
         last_frame,
@@ -218,7 +217,7 @@ layout! {
     /// The beginning of a message, in an allocation of its own, or in a dead object's payload. The
     /// head of an inbox is the address of one; a value below `first` is none.
     message: MessageLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The address of the next one, or null.
         next,
@@ -230,8 +229,8 @@ layout! {
         object,
         /// The entries, in a message of the kind `release_many`: see [`EntriesLayout`].
         entries,
-        /// In a message of the kind `batch`: see [`ListLayout`], whose items are addresses of the
-        /// first message of a chain.
+        /// The chains, in a message of the kind `batch`: a [list](ListLayout) of the addresses of
+        /// their first messages.
         chains,
     }
 
@@ -281,7 +280,7 @@ layout! {
 
     /// A thread's part in the epoch, in an allocation of its own.
     participant: ParticipantLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The address of the next participant.
         next,
@@ -294,7 +293,7 @@ layout! {
 
     /// The pin of a pool, in an allocation of its own.
     pin: PinLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The address of the next pin.
         next,
@@ -304,13 +303,13 @@ layout! {
     kept: KeptLayout {
         /// The head of an inbox with messages of the kind `destroy_at_home`.
         objects,
-        /// How many there are: a word.
+        /// How many values there are: a word.
         count,
     }
 
     /// A list of items in one allocation.
     list: ListLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The address of the first item.
         items,
@@ -320,7 +319,7 @@ layout! {
 
     /// All pools of one thread, in an allocation of its own.
     pools: PoolsLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// A [stack](StackLayout).
         first,
@@ -334,7 +333,7 @@ layout! {
         spare_pages,
         /// The address of the thread's record; null if the thread had ended when it made the pools.
         record,
-        /// Its [link](LinkLayout) once the thread has ended while guards were open.
+        /// The [link](LinkLayout) of the pools, once the thread has ended while guards were open.
         link,
         /// The address of the first message that was taken out, newest first.
         newest_first,
@@ -346,7 +345,7 @@ layout! {
 
     /// The pools of one manager on one thread.
     stack: StackLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The root pool.
         root,
@@ -357,13 +356,13 @@ layout! {
 
     /// Releases that a budgeted drain has left.
     item: ItemLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The kind of item, one of [`ItemKindLayout`]: a word.
         kind,
-        /// If it has entries: [these](EntriesLayout).
+        /// If the item has entries: [these](EntriesLayout).
         entries,
-        /// If it has dead objects: a [list](ListLayout) of their payloads.
+        /// If the item has dead objects: a [list](ListLayout) of their payloads.
         dead,
     }
 
@@ -377,11 +376,11 @@ layout! {
 
     /// One pool.
     pool: PoolLayout {
-        /// The size.
+        /// The size of the structure.
         size,
-        /// Its [entries](EntriesLayout).
+        /// The [entries](EntriesLayout) of the pool.
         entries,
-        /// The address of its stack.
+        /// The address of the pool's stack.
         stack,
         /// The kind of pool, one of [`PoolKindLayout`]: a byte.
         kind,
@@ -404,9 +403,9 @@ layout! {
 
     /// Entries: strong references in a chain of pages.
     entries: EntriesLayout {
-        /// The size.
+        /// The size of the structure.
         size,
-        /// Where the next entry goes, in the topmost page.
+        /// The address in the topmost page to which the next entry goes.
         top,
         /// The address of the topmost page; null if there is none.
         page,
@@ -414,7 +413,7 @@ layout! {
 
     /// A page, in an allocation of its own.
     page: PageLayout {
-        /// The size.
+        /// The size of the structure.
         size,
         /// The address of the page below, which is full; null in the first page.
         prev,
@@ -422,7 +421,7 @@ layout! {
         below,
         /// 32 bits that say that this is a page.
         tag,
-        /// Their value. A number.
+        /// The value of those 32 bits. A number.
         tag_value,
         /// The first entry: each is the address of a payload.
         entries,
@@ -445,15 +444,15 @@ layout! {
 
     /// A heap, in an allocation of its own.
     heap: HeapLayout {
-        /// The size.
+        /// The size of the structure.
         size,
-        /// Its [link](LinkLayout).
+        /// The [link](LinkLayout) of the heap.
         link,
         /// An array of [bins](BinLayout), one for each class.
         bins,
         /// The address of the first chunk.
         chunks,
-        /// The address of a free block, which others follow.
+        /// The address of the first block in a list of free blocks.
         pending_block,
         /// The address of the first block of a batch, which other batches follow.
         pending_batch,
@@ -464,23 +463,23 @@ layout! {
 
     /// A list of free blocks to hand out next.
     bin: BinLayout {
-        /// The size.
+        /// The size of the structure.
         size,
-        /// The address of a free block, which others follow.
+        /// The address of the first block in a list of free blocks.
         free,
     }
 
     /// A chunk, at a multiple of its size, which is cut into blocks.
     chunk: ChunkLayout {
-        /// The size.
+        /// The size of the structure.
         size,
-        /// The size of its header, after which the first block is.
+        /// The size of the chunk's header, after which the first block begins.
         header,
-        /// The address of its heap.
+        /// The address of the chunk's heap.
         heap,
-        /// The class of its blocks: a word.
+        /// The size class of the chunk's blocks: a word.
         class,
-        /// The address of a free block, which others follow.
+        /// The address of the first block in a list of free blocks.
         free,
         /// How many blocks were cut, from the first on: a word.
         cut,
@@ -500,11 +499,11 @@ layout! {
     batches: BatchesLayout {
         /// The first batch, in what a record's `heaps` leads to.
         first,
-        /// How many there are. A number.
+        /// How many batches there are. A number.
         count,
-        /// From one to the next.
+        /// The distance from one batch to the next.
         size,
-        /// The address of a free block, which others follow, in each batch.
+        /// In each batch, the address of the first block.
         block,
     }
 }

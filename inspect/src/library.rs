@@ -19,13 +19,13 @@ use reader::Reader;
 /// The library's structures in a process.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// The path of the file that contains it.
+    /// The path of the file that contains the library.
     pub module: String,
-    /// Where its structures have which fields.
+    /// The offsets of the fields in the library's structures.
     pub layout: Layout,
-    /// Addresses of its statics by name, as the notes give them.
+    /// Addresses of the library's statics by name, as the notes give them.
     pub names: Names,
-    /// The threads that have used it and have not left.
+    /// The threads that have used the library and have not ended.
     pub threads: Vec<LibThread>,
     /// Pools of threads that have ended while guards were open: forgotten ones, mostly.
     pub detached: Vec<LibThread>,

@@ -16,9 +16,9 @@ fn main() -> ExitCode {
     })
 }
 
-/// Has glibc's malloc use a mapping of its own for each large vector, so that its memory goes back to
-/// the system when it is freed. By default malloc keeps ever larger ones, as they might be allocated
-/// again: with millions of objects it takes a third more memory.
+/// Makes glibc's malloc use a mapping of its own for each large vector, so that its memory goes
+/// back to the system when it is freed. By default malloc keeps ever larger ones, as they might be
+/// allocated again: with millions of objects it takes a third more memory.
 fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -28,8 +28,8 @@ fn return_freed_memory() {
     }
 }
 
-/// Has the program end with a message if a mapped file becomes shorter, such as a core file that is
-/// written again: a read beyond the new end raises SIGBUS.
+/// Makes the program end with a message if a mapped file becomes shorter, such as a core file that
+/// is written again: a read beyond the new end raises SIGBUS.
 fn report_truncated_files() {
     #[cfg(target_os = "linux")]
     {

@@ -43,7 +43,7 @@ pub fn load(path: &Path) -> Result<Graph, Error> {
     let io = |error| Error::io(format!("read {}", path.display()), error);
     let mut file = File::open(path).map_err(io)?;
     let mut bytes = Vec::new();
-    // The name first: what is no snapshot may be a device without an end.
+    // Reads the name first: a file that is no snapshot may be a device without an end.
     let mut name = (&mut file).take(NAME as u64);
     name.read_to_end(&mut bytes).map_err(io)?;
     if bytes == MAGIC[..NAME] {

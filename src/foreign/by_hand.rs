@@ -187,7 +187,7 @@ pub(super) unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
     unsafe { keep(whole, inside) };
 }
 
-/// Has pending members of an object keep its memory, by a weak reference to the object.
+/// Makes pending members of an object keep its memory, by a weak reference to the object.
 ///
 /// # Safety
 /// `thin` is an object in this memory, whose value has ended; the caller has a weak reference to it.
@@ -380,11 +380,11 @@ pub enum ForeignPlace {
 
 /// Ends the value of an object by hand: in its C++ destructor, which no release has called.
 ///
-/// If the caller's strong reference is the only reference of any kind, nothing is left. If there are
-/// weak references, they find nothing from here on, and the memory stays until they are gone. If
-/// there are other strong references, a message says so, and the memory stays for ever. Both need
-/// memory of the library or static memory: with memory of any other kind, as `place` returns it,
-/// the process aborts.
+/// If the caller's strong reference is the only reference of any kind, nothing is left. If there
+/// are weak references, they find nothing from here on, and the memory stays until they are gone.
+/// If there are other strong references, a message says so, and the memory stays for ever. In both
+/// cases the memory must be the library's or static; if `place` says that it is neither, the
+/// process aborts.
 ///
 /// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
 /// destructor has made strong references.

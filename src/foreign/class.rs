@@ -167,7 +167,7 @@ impl ForeignClass {
         self.info.type_name()
     }
 
-    /// Has reports name each object of this class by the word before its header, for which `name`
+    /// Makes reports name each object of this class by the word before its header, for which `name`
     /// returns the object's name, or `None` for the name of the class. In C++, that word leads to
     /// the virtual functions of the object's class. Returns whether objects have such a word: their
     /// headers are embedded, and the destructor frees their memory.
@@ -420,7 +420,7 @@ unsafe fn destroy(thin: Thin) {
 /// # Safety
 /// The contract of [`TypeInfo::drop_value`], for an object of a foreign class.
 unsafe fn drop_value(thin: Thin) {
-    // SAFETY: the contract of this function; the caller has a weak reference.
+    // SAFETY: forwards the contract; the caller's weak reference keeps the memory.
     unsafe {
         let class = ForeignClass::of(thin);
         class.call_destructor(thin);
@@ -435,7 +435,7 @@ unsafe fn drop_value(thin: Thin) {
 /// # Safety
 /// The contract of [`TypeInfo::free`], for an object of a foreign class.
 unsafe fn free(thin: Thin) {
-    // SAFETY: the contract of this function.
+    // SAFETY: forwards the contract.
     unsafe { ForeignClass::of(thin).free_object(thin) };
 }
 

@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use std::ptr::without_provenance_mut;
 
-    /// The first of a range of addresses that no allocation has, aligned to a region. Only
-    /// compared.
+    /// The first of a range of addresses at which nothing is ever allocated. Aligned to a region;
+    /// nothing is accessed there.
     const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
 
     fn at(address: usize) -> NonNull<u8> {

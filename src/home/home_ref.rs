@@ -108,7 +108,7 @@ pub(super) struct ThreadBound<T: ?Sized> {
 
 /// One value of type `ThreadBound<T>`, with the name of `T`.
 impl<T> Payload for ThreadBound<T> {
-    type Named = T;
+    type ReportedAs = T;
     const HAS_DESTRUCTOR: bool = One::<Self>::HAS_DESTRUCTOR;
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::ThreadBound,
@@ -571,6 +571,7 @@ coercible!(HomeRef, |this, coerce| {
 });
 
 coercible!(HomeWeak, |this, coerce| {
-    // SAFETY: as for `HomeRef`.
+    // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor changes
+    // its address.
     HomeWeak(unsafe { this.0.coerce(of_payload(coerce)) })
 });

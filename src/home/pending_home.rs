@@ -244,7 +244,7 @@ pub struct PendingHome<T: 'static> {
     home: ThreadHandle,
 }
 
-/// What the home and the thread that asked share.
+/// The state that the home shares with the thread that asked for the value.
 struct Shared<T: 'static> {
     outcome: Lock<Outcome<T>>,
     decided: Sleeper,

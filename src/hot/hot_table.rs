@@ -168,7 +168,8 @@ pub(crate) struct Table {
 // behind the lock. Objects may be sent to other threads: they are Send and Sync, as `Hot::try_new`
 // demands.
 unsafe impl Sync for Table {}
-// SAFETY: as for `Sync`. Models own tables and send them.
+// SAFETY: objects may be sent, and one thread at a time accesses `object`, as for `Sync`. (Only
+// models send tables.)
 unsafe impl Send for Table {}
 
 global! {

@@ -6,7 +6,7 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Lock, boxed, const_fn, global, null_pointers};
 use std::ptr;
 
-/// All books.
+/// The books of all threads.
 pub(crate) struct Library {
     /// For each row, the first of the books that have ever counted for the row or noted it;
     /// `Book::next` leads to the others. These lists only grow, also from one life of a row to the

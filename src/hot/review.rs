@@ -85,7 +85,7 @@ pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
             return None;
         }
         let dead = scan.dead().and_then(|life| take(scan.row, life));
-        // Each scan is a step, however short.
+        // Each scan counts as a step, however short.
         if dead.is_some() || !go_on() {
             return dead;
         }

@@ -17,7 +17,8 @@ struct Place(NonNull<ObjectRecord>);
 // SAFETY: the record belongs to the entry, and is accessed under the entry's lock (invariant 1 of
 // `ledger`). The record points to statics, and to frames, which are plain numbers.
 unsafe impl Send for Place {}
-// SAFETY: as for `Send`; shared accesses only read.
+// SAFETY: the record is accessed under the entry's lock (invariant 1 of `ledger`), and shared
+// accesses only read it.
 unsafe impl Sync for Place {}
 
 // This is no `LazyLock`: an allocator that uses this crate must not wait for its initialization.
@@ -106,7 +107,7 @@ fn remove_inside(
     for _ in 0..PATIENCE {
         match index.try_entry(Hidden::new(address)) {
             Some(Entry::Occupied(entry)) => {
-                // SAFETY: as in `remove`.
+                // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
                 f(unsafe { entry.get().0.as_ref() });
                 return Some(entry.remove());
             }

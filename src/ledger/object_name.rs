@@ -35,12 +35,12 @@ pub(crate) struct NamePlaces {
 
 // SAFETY: the type info is only compared.
 unsafe impl Send for NamePlaces {}
-// SAFETY: as for `Send`.
+// SAFETY: the type info is only compared, on any thread.
 unsafe impl Sync for NamePlaces {}
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 
-/// Has reports name the objects of a class by the word before their header.
+/// Makes reports name the objects of a class by the word before their header.
 ///
 /// # Safety
 /// All objects of the class have the type info and the word at these places, which can be read while an

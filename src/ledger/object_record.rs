@@ -364,7 +364,8 @@ mod tests {
         static FIRST: Mutex<usize> = Mutex::new(0);
         let other = || *FIRST.lock().unwrap() = grow().addr();
         let other = thread::spawn("other", other).unwrap();
-        // Time for the other thread to come to the lock. If it takes longer, nothing fails.
+        // Gives the other thread time to reach the lock. If that takes longer, the test still
+        // passes.
         (0..1_000).for_each(|_| thread::yield_now());
         assert_eq!(
             LEDGER.newest.get(),

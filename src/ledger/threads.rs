@@ -1,7 +1,5 @@
-//! Threads, as the ledger knows them: the calling thread's state, numbers, names, and what waits for
-//! the end of a drain.
-//!
-//! A thread notes whether it is inside the ledger.
+//! Threads in the ledger: whether the calling thread is inside it, the numbers and names of
+//! threads, and functions that wait for the end of a drain.
 
 use crate::event::words;
 use crate::sync::cell::Cell;

@@ -1,5 +1,5 @@
-//! What callers and all files of this folder share: whether misuse is detected, and the types by which
-//! callers describe objects, calls and pools.
+//! Definitions for callers and for all files of this folder: whether misuse is detected, and the
+//! types by which callers describe objects, calls and pools.
 
 /// True if misuse of raw pointers, handles and blocks is detected: in debug builds and with the
 /// feature `checks`.

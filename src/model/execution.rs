@@ -50,7 +50,7 @@ pub fn end() {
 /// # Panics
 /// If something delays the releases, such as an open pool that has loaded from a slot.
 pub fn quiesce() {
-    // What a call releases may retire more.
+    // Destructors that a call runs may retire more.
     let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
     assert!(released, "a thread still reads from a slot: drop its pools");
 }

@@ -101,7 +101,7 @@ pub(super) unsafe fn size(thin: Thin) -> usize {
 pub(super) struct Boxed<T: ?Sized>(PhantomData<T>);
 
 impl<T: ?Sized> Payload for Boxed<T> {
-    type Named = T;
+    type ReportedAs = T;
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::Boxed,

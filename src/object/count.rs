@@ -189,8 +189,7 @@ impl Count {
     /// Returns whether `n` strong references are the only references of any kind.
     #[inline(always)]
     pub(crate) fn is_all(&self, n: u32) -> bool {
-        // Acquire: pairs with the Release of every earlier release, as in `begin_destruction`.
-        // Model: drain_duplicates.
+        // Acquire: pairs with the Release of every earlier release. Model: drain_duplicates.
         self.0.load(Ordering::Acquire) == held_by(n)
     }
 
@@ -201,8 +200,9 @@ impl Count {
         if self.is_all(n) {
             return Ok(Released::Unique);
         }
-        // Release: pairs with the Acquire in `begin_destruction`, as in `release`. The result of
-        // this operation alone decides. Model: drain_load_only.
+        // Release: pairs with the Acquire in `begin_destruction`, so that all uses of the value
+        // happen before its destructor. The result of this operation alone decides.
+        // Model: drain_load_only.
         let old = self.0.fetch_sub(u64::from(n) * STRONG, Ordering::Release);
         released_many(old, n)
     }
@@ -240,8 +240,7 @@ impl Count {
     /// Adds a weak reference; the caller has a reference.
     #[inline]
     pub(crate) fn downgrade(&self) -> Result<(), Misuse> {
-        // Relaxed: as in `retain`, the caller has a reference, and passes the new one on by means
-        // that synchronize.
+        // Relaxed: the caller has a reference, and passes the new one on by means that synchronize.
         let old = self.0.fetch_add(WEAK, Ordering::Relaxed);
         if weak(old) >= MAX_WEAK {
             return Err(Misuse::TooManyWeak);

@@ -34,7 +34,7 @@ enum QueueMode {
     DeepOnly,
     /// All.
     All,
-    /// The queue is being run: all releases while few objects are queued, else deep ones.
+    /// While the queue is being run: all, as long as few objects are queued; then only deep ones.
     Running,
 }
 
@@ -420,7 +420,7 @@ unsafe fn deep_release(thin: Thin) {
 pub(crate) unsafe fn release(thin: Thin) {
     ledger::released(thin, 1, ReleasedBy::Handle);
     if NESTING.with(|nesting| nesting.likely_last.get()) {
-        // SAFETY: the contract of this function.
+        // SAFETY: forwards the contract.
         return unsafe { release_likely_last(thin) };
     }
     // SAFETY: the caller's reference keeps the object alive.

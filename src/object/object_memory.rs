@@ -125,7 +125,7 @@ pub(crate) struct ObjectType<P, M>(PhantomData<(P, M)>);
 impl<P: Payload, M: Memory> ObjectType<P, M> {
     pub(crate) const TYPE_INFO: &'static TypeInfo = &TypeInfo {
         magic: MAGIC,
-        type_name: type_name::<P::Named>,
+        type_name: type_name::<P::ReportedAs>,
         bytes: P::SHAPE.payload.size(),
         payload_offset: P::SHAPE.payload_offset
             + if M::IS_OWNED {
@@ -322,11 +322,11 @@ pub(super) fn allocate_sized<T>(count: Count) -> NonNull<T> {
 /// Allocates an object for `len` values of type `T`, which the caller writes.
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) fn allocate_slice_in<T, Named: ?Sized, S: Source>(
+pub(super) fn allocate_slice_in<T, ReportedAs: ?Sized, S: Source>(
     len: usize,
     source: S,
 ) -> Result<NonNull<[T]>, S::Error> {
-    let thin = source.allocate::<Slice<T, Named>>(Slice::<T>::layout_of(len))?;
+    let thin = source.allocate::<Slice<T, ReportedAs>>(Slice::<T>::layout_of(len))?;
     // SAFETY: the object was just allocated with the layout of a slice.
     Ok(unsafe { write_length(thin, len) })
 }

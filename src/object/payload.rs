@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 /// The payload of the objects of one type, wherever their memory comes from.
 pub(crate) trait Payload {
     /// The type whose name reports show.
-    type Named: ?Sized;
+    type ReportedAs: ?Sized;
     const HAS_DESTRUCTOR: bool;
     /// The shape of objects with memory of the global allocator.
     const SHAPE: TypeShape;
@@ -32,8 +32,8 @@ pub(crate) trait Payload {
     unsafe fn drop_value(thin: Thin);
 }
 
-/// One value of type `T`, in reports under the name of `Named`.
-pub(crate) struct One<T, Named: ?Sized = T>(PhantomData<T>, PhantomData<Named>);
+/// The payload that is one value of type `T`. Reports show it under the name of `ReportedAs`.
+pub(crate) struct One<T, ReportedAs: ?Sized = T>(PhantomData<T>, PhantomData<ReportedAs>);
 
 impl<T> One<T> {
     pub(crate) const OBJECT: ObjectLayout = match object_layout(PREFIX, Layout::new::<T>()) {
@@ -45,8 +45,8 @@ impl<T> One<T> {
 /// Bytes before the payload of an object with one value.
 const PREFIX: usize = size_of::<Header>();
 
-impl<T, Named: ?Sized> Payload for One<T, Named> {
-    type Named = Named;
+impl<T, ReportedAs: ?Sized> Payload for One<T, ReportedAs> {
+    type ReportedAs = ReportedAs;
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::Sized,
@@ -72,7 +72,7 @@ impl<T, Named: ?Sized> Payload for One<T, Named> {
 
 /// A slice of values of type `T`, or a text, which is a slice of bytes with the name of the text's
 /// type. Its length is stored before the header.
-pub(crate) struct Slice<T, Named: ?Sized = [T]>(PhantomData<T>, PhantomData<Named>);
+pub(crate) struct Slice<T, ReportedAs: ?Sized = [T]>(PhantomData<T>, PhantomData<ReportedAs>);
 
 /// Bytes before the payload of a slice: the header, and the slice's length.
 const SLICE_PREFIX: usize = size_of::<Header>() + size_of::<usize>();
@@ -98,8 +98,8 @@ impl<T> Slice<T> {
     }
 }
 
-impl<T, Named: ?Sized> Payload for Slice<T, Named> {
-    type Named = Named;
+impl<T, ReportedAs: ?Sized> Payload for Slice<T, ReportedAs> {
+    type ReportedAs = ReportedAs;
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::Slice,

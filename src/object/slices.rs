@@ -200,17 +200,18 @@ impl<T> Drop for PartialSlice<T> {
     }
 }
 
-/// Makes a slice with a bitwise copy of `values`, or the text `Named` with these bytes.
+/// Makes a slice with a bitwise copy of `values`, or the text of the type `ReportedAs` with these
+/// bytes.
 ///
 /// # Safety
 /// The caller forgets the values, or they are `Copy`. The caller makes a handle of the right type.
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) unsafe fn copied<T, Named: ?Sized, S: Source>(
+pub(super) unsafe fn copied<T, ReportedAs: ?Sized, S: Source>(
     values: &[T],
     source: S,
 ) -> Result<NonNull<[T]>, S::Error> {
-    let slice = allocate_slice_in::<T, Named, S>(values.len(), source)?;
+    let slice = allocate_slice_in::<T, ReportedAs, S>(values.len(), source)?;
     // SAFETY: the slice was just allocated, with room for that many values.
     unsafe {
         note_write(slice.cast());

@@ -92,7 +92,7 @@ unsafe impl<T: 'static> ThinTarget for [T] {
     }
 }
 
-// SAFETY: as for `[u8]`; a `str` is its bytes.
+// SAFETY: a `str` is its bytes, and the functions of `[u8]` find and compare these.
 unsafe impl ThinTarget for str {
     type First = u8;
 

@@ -246,7 +246,8 @@ impl Entries {
         if top == self.start.get() {
             return None;
         }
-        // SAFETY: as in `newest`; without a page, both pointers are null.
+        // SAFETY: `start` and `top` point into the topmost page, and every entry below `top` is
+        // written (invariant 6 of `pool`). Without a page, both pointers are null.
         unsafe {
             Page::touch(self.page.get());
             Some(*top.sub(1))
@@ -257,7 +258,8 @@ impl Entries {
     #[inline(always)]
     pub(crate) fn second_in_page(&self) -> Option<Thin> {
         let top = self.top.get();
-        // SAFETY: as in `newest`; without a page, both pointers are null.
+        // SAFETY: `start` and `top` point into the topmost page, and every entry below `top` is
+        // written (invariant 6 of `pool`). Without a page, both pointers are null.
         unsafe {
             if top.offset_from(self.start.get()) < 2 {
                 return None;
@@ -308,7 +310,8 @@ impl Entries {
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
         let start = self.start.get();
-        // SAFETY: as in `newest`, which has returned an entry.
+        // SAFETY: the topmost page has the entry that `newest` returned, and every entry below
+        // `top` is written (invariant 6 of `pool`).
         unsafe {
             let mut top = self.top.get().sub(1);
             let mut n = 1;
@@ -331,7 +334,8 @@ impl Entries {
     pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
         let from = self.top.get();
         let start = self.start.get();
-        // SAFETY: as in `newest`; without a page, both pointers are null.
+        // SAFETY: `start` and `top` point into the topmost page, and every entry below `top` is
+        // written (invariant 6 of `pool`). Without a page, both pointers are null.
         unsafe {
             let mut top = from;
             while top > start {

@@ -489,7 +489,7 @@ impl PoolManager {
     }
 }
 
-/// Has `release` make the releases that were sent to this thread, and then runs the closures that
+/// Makes `release` make the releases that were sent to this thread, and then runs the closures that
 /// were posted to it before, as far as `meter` allows. Returns how many messages that waited are
 /// left.
 fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {

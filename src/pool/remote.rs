@@ -124,8 +124,8 @@ pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
 
 // This function is here, not beside the type: `Ref` and `release` are in layers above `thread`.
 impl ThreadHandle {
-    /// Has that thread release `r` in its next outermost drain: if `r` is the last reference, that
-    /// thread destroys the value.
+    /// Makes that thread release `r` in its next outermost drain: if `r` is the last reference,
+    /// that thread destroys the value.
     ///
     /// If the thread has ended, the next outermost drain of any thread releases `r`. Costs one
     /// allocation and two read-modify-writes; lock-free, unless the thread sleeps in a loop and

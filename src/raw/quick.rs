@@ -150,7 +150,7 @@ impl ThreadContext {
     /// The context is that of the calling thread.
     #[inline(always)]
     unsafe fn entries_with_room(&self) -> Option<&Entries> {
-        // The ledger records the place of the call.
+        // With the ledger, which records the place of each call, the caller takes the slow way.
         if cfg!(feature = "leak-detection") {
             return None;
         }
@@ -279,7 +279,7 @@ mod tests {
                 assert_eq!(pool.drain(), 3);
                 assert_eq!(tallies(), (before.0 + 2, before.1 + 3));
                 let layout = Layout::from_size_align(40, 8).unwrap();
-                // So that the thread has blocks of this size.
+                // Gives the thread's heap free blocks of this size.
                 free_by_hand(alloc_by_hand(layout).unwrap(), layout);
                 let before = tallies();
                 let memory = context.alloc_by_hand(40, 8).unwrap();

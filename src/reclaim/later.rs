@@ -18,11 +18,11 @@ use std::{fmt, iter};
 /// The reclaimers of the process.
 #[derive(Default)]
 pub(crate) struct Process {
-    /// How many were started.
+    /// How many reclaimers of the process were ever started.
     started_count: u64,
-    /// True if the last attempt to start one has failed.
+    /// True if the last attempt to start a reclaimer has failed.
     has_failed: bool,
-    /// True if the latest one has not been told to end.
+    /// True if the latest reclaimer has not been told to end.
     is_running: bool,
     latest: Option<Arc<Started>>,
 }
@@ -83,7 +83,7 @@ local! {
 impl Near {
     fn set(&self, number: u64, reclaimer: Option<NearReclaimer>) {
         self.number.set(number);
-        // The old one is dropped when the cell is no longer borrowed.
+        // Drops the former reference before the cell is borrowed: this may run foreign code.
         drop(self.reclaimer.take());
         *self.reclaimer.borrow_mut() = reclaimer;
     }
@@ -167,7 +167,7 @@ impl Process {
     }
 }
 
-/// Has the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
+/// Makes the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
 ///
 /// The first call starts the reclaimer: a thread named "reclaimer", with the [default
 /// bounds](Reclaimer::builder), at which senders wait; [`try_drop_later`] gives the value back
@@ -205,14 +205,14 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 #[cfg_attr(feature = "leak-detection", track_caller)]
 unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
     match reclaimer() {
-        // SAFETY: by the contract.
+        // SAFETY: by the contract, the caller does not use the value again.
         Some(started) => unsafe { started.reclaimer.send(value, 0) },
-        // SAFETY: by the contract.
+        // SAFETY: by the contract, the caller does not use the value again.
         None => unsafe { ManuallyDrop::drop(value) },
     }
 }
 
-/// Has the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
+/// Makes the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
 /// Never waits, and never destroys the value on another thread than the reclaimer's; so it is safe
 /// under any lock.
 ///

@@ -114,7 +114,7 @@ impl Reclaimer {
         ReclaimerBuilder::default()
     }
 
-    /// Has the reclaimer destroy `value`. See [bounds](#bounds-and-deadlocks).
+    /// Makes the reclaimer destroy `value`. See [bounds](#bounds-and-deadlocks).
     ///
     /// # Panics
     /// With the panic of the value's destructor, if that runs on the calling thread.
@@ -124,7 +124,7 @@ impl Reclaimer {
         unsafe { self.send(&mut ManuallyDrop::new(value), 0) };
     }
 
-    /// Has the reclaimer destroy `value`, and counts `bytes` for the [bound on
+    /// Makes the reclaimer destroy `value`, and counts `bytes` for the [bound on
     /// bytes](ReclaimerBuilder::bytes): an estimate of what the value owns. For many values at
     /// once, send a `Vec` of them: it takes one message, and one place of the bound on values.
     ///
@@ -144,7 +144,7 @@ impl Reclaimer {
         unsafe { self.send(&mut ManuallyDrop::new(value), bytes as u64) };
     }
 
-    /// Has the reclaimer destroy `value`, if there is room for it. Never waits, and never
+    /// Makes the reclaimer destroy `value`, if there is room for it. Never waits, and never
     /// destroys the value on another thread than the reclaimer's; so it is safe under any lock.
     ///
     /// # Errors

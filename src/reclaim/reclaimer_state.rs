@@ -85,7 +85,7 @@ impl ReclaimerState {
 
     /// Counts a value that is about to be sent to the thread of `record`, if there is room.
     pub(super) fn admit<T>(&self, record: &Record, bytes: u64) -> Option<WaitingValue> {
-        // So that the sum of all weights does not wrap.
+        // Limits the weight, so that the sum of all weights does not wrap.
         let bytes = bytes.min(MAX_WEIGHT);
         if !record.releases.announce_within(1, self.config.values) {
             return None;

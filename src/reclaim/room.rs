@@ -23,7 +23,7 @@ const ENDED: u64 = 2;
 
 #[derive(Default)]
 pub(crate) struct Room {
-    /// [`WANTED`] and [`ENDED`].
+    /// The bits [`WANTED`] and [`ENDED`].
     state: AtomicU64,
     waiting: Sleeper,
 }
@@ -45,7 +45,7 @@ impl Room {
         true
     }
 
-    /// Wakes the senders; the reclaimer's thread, after it has made room.
+    /// Wakes the senders. The reclaimer's thread calls this after it has made room.
     pub(crate) fn made(&self) {
         // Release: pairs with the Acquire in `wait`. Model: room_made.
         if self.state.swap(0, Ordering::Release) == WANTED {

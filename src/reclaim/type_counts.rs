@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// The function that names a type stands for the type.
 type NameOf = fn() -> &'static str;
 
-/// How many types are counted each for itself.
+/// How many types can have a count of their own.
 const TYPES: usize = 64;
 
 /// How many places of the table a type may have.
@@ -30,7 +30,8 @@ pub(super) struct TypeIndex(u8);
 #[derive(Debug)]
 pub(super) struct TypeCounts {
     sent: [SentType; TYPES + 1],
-    /// How many values of each type are done. Apart from `sent`, as the reclaimer writes it.
+    /// How many values of each type are done. Apart from the figures in `sent`, which senders
+    /// write, as the reclaimer writes these.
     done: CachePadded<[Counter; TYPES + 1]>,
 }
 
@@ -122,13 +123,13 @@ mod tests {
         full.sent::<Numbered<1>>();
         full.sent::<Numbered<2>>();
         assert_eq!(full.waiting(), [("other types", 2)]);
-        // Two functions that name one type.
+        // Stands for two functions that name one type.
         (1..=2).for_each(|n| full.sent[n].sent.add_shared(n as u64));
         assert_eq!(full.waiting(), [("()", 3), ("other types", 2)]);
         macro_rules! send {
             ($($n:literal)*) => { $(counts.sent::<Numbered<$n>>();)* };
         }
-        // More types than one place has neighbors.
+        // Sends values of more types than a type has places ([`PROBES`]).
         send!(1 2 3 4 5 6 7 8 9);
         assert_eq!(counts.waiting().len(), 10);
     }

@@ -96,7 +96,7 @@ pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
             break if is_done { Ok(report) } else { Err(report) };
         }
         if !round.has_run {
-            // The sleep is timed, as not all that this waits for wakes it.
+            // The sleep has a time limit, because some of the awaited changes wake nobody.
             let changed = &PoolManager::global().shared().changed;
             changed.sleep(changed.ticket(), NAP);
         }
@@ -105,7 +105,7 @@ pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
     report
 }
 
-/// What a round of [`finish`] has found left after its work.
+/// The loops, values and managers that a round of [`finish`] has left.
 struct Round {
     /// True if this thread has released or run something for a manager.
     has_run: bool,
@@ -217,7 +217,7 @@ pub struct ExitReport {
     pub kept: Vec<KeptValues>,
     /// Number of counted objects that are alive, the values in `kept` included.
     pub live_objects: u64,
-    /// Those objects, by type and place of creation. Only with the feature `leak-detection`.
+    /// The live objects, by type and place of creation. Only with the feature `leak-detection`.
     #[cfg(feature = "leak-detection")]
     pub leaks: Box<LeakReport>,
 }

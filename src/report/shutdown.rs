@@ -89,7 +89,7 @@ pub struct EpochHolder {
     pub pool: String,
 }
 
-/// What [`ThreadSnapshot::held`] counts, for one and for many.
+/// The nouns for the numbers of [`ThreadSnapshot::held`], in singular and plural.
 const HELD: [(&str, &str); 4] = [
     ("open pool", "open pools"),
     ("root entry", "root entries"),
@@ -171,7 +171,7 @@ impl PoolManager {
                 break is_quiet;
             }
             if !ran {
-                // The sleep is timed, as no other thread wakes this one.
+                // The sleep has a time limit, because no other thread wakes this one.
                 let changed = &self.shared().changed;
                 changed.sleep(changed.ticket(), NAP);
             }
@@ -346,8 +346,8 @@ impl Look {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
     }
 
-    /// Returns whether only the calling thread still holds something, that it cannot release: it
-    /// cannot close its pools while it waits.
+    /// Returns whether only the calling thread still holds something, and cannot release it: its
+    /// own pools stay open while it waits.
     pub(crate) fn waits_for_caller(&self) -> bool {
         let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
         let is_mine = self.hot == 0 && self.holders.iter().all(is_mine);

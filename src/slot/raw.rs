@@ -26,7 +26,8 @@ pub(super) struct RawSlot<T: ?Sized + ThinTarget + Send + Sync> {
 // SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
 // and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Send for RawSlot<T> {}
-// SAFETY: as for `Send`.
+// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
+// and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Sync for RawSlot<T> {}
 // A panic leaves a slot unchanged: foreign code runs only between its atomic operations.
 impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
@@ -118,7 +119,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
 
     pub(super) fn load_full(&self) -> Option<Ref<T>> {
         pinned(|| {
-            // Acquire: as in `lend`. Model: slot_load_full.
+            // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
+            // object is visible. Model: slot_load_full.
             let at = self.at.load(Ordering::Acquire);
             // SAFETY: pinned by `pinned`, so the object is alive until it returns (invariant
             // 3).
@@ -129,7 +131,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     /// Calls `f`, which is foreign code, with the object.
     pub(super) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
         pinned_while(Call::With, || {
-            // Acquire: as in `lend`. Model: slot_with.
+            // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
+            // object is visible. Model: slot_with.
             let at = self.at.load(Ordering::Acquire);
             // SAFETY: pinned by `pinned_while`, so the object is alive while `f` runs (invariant 3).
             f(NonNull::new(at).map(|at| unsafe {
@@ -189,7 +192,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
         new: Option<Ref<T>>,
     ) -> Result<Option<Ref<T>>, Option<Ref<T>>> {
         let new = into_pointer(new);
-        // AcqRel: as in `replace`. Model: slot_compare_exchange, slot_rcu.
+        // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release of the
+        // thread that put the old object in. Model: slot_compare_exchange, slot_rcu.
         let exchanged = self
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
@@ -207,7 +211,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
         // meanwhile, so no other object can take its address.
         pinned_while(Call::Rcu, || {
             loop {
-                // Acquire: as in `lend`. Model: slot_rcu.
+                // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of
+                // the object is visible. Model: slot_rcu.
                 let now = self.at.load(Ordering::Acquire);
                 // SAFETY: pinned by `pinned_while`, so the object is alive while `f` runs
                 // (invariant 3).

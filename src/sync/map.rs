@@ -100,7 +100,7 @@ impl<T> Living<T> {
             }
             let living = list.iter().filter(|v| lives(v)).count();
             if len <= gone.capacity() && living < spare.capacity() {
-                // Only moves: what is gone is freed after the lock is released.
+                // Only moves values: those that are gone are freed after the lock is released.
                 for value in list.drain(..) {
                     if lives(&value) { &mut spare } else { &mut gone }.push(value);
                 }

@@ -1,4 +1,4 @@
-//! What loom and shuttle have in common.
+//! The code that loom and shuttle share.
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::map::PlainMap;
@@ -31,9 +31,10 @@ impl Link {
     }
 }
 
-/// The kernel's fence, which models cannot have: one access to one atomic, by the thread that calls it and at the
-/// point where it may take effect. Of two such accesses the later one has acquired what was before the earlier.
-/// That the kernel's fence orders at least as much is an assumption.
+/// Stands for the kernel's fence, which models cannot have: an access to one atomic, by the thread
+/// that calls the fence and at each point where the fence may take effect. Of two such accesses,
+/// the later one acquires what came before the earlier one. The models assume that the kernel's
+/// fence orders at least as much.
 pub(crate) mod membarrier {
     use crate::sync::atomic::{AtomicUsize, Ordering};
 

@@ -17,9 +17,9 @@ pub(crate) use roll::{Link, Roll};
 /// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
 /// time in a thread's life, including its teardown, and an access is one instruction.
 ///
-/// Windows with the GNU toolchain has no native thread-locals, and the crate no other ones for it: std
-/// keeps the value under a key of the system and frees it at the thread's end; a later access then finds
-/// a new initial value. So the crate's work at a thread's end may run without the thread's state.
+/// On Windows with the GNU toolchain, which has no native thread-locals, std keeps the value under
+/// a key of the system and frees it at the thread's end; a later access finds a new initial value.
+/// So the crate's work at a thread's end may run without the thread's state.
 #[allow(unused_macros, reason = "`key_locals` replaces it")]
 macro_rules! local {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
@@ -376,8 +376,8 @@ pub(crate) mod membarrier {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Has all threads execute a fence. Returns false if the kernel refuses that: a filter of system calls that
-    /// was installed later may, or a lack of memory.
+    /// Makes all threads execute a fence. Returns false if the kernel refuses that, because of a
+    /// filter of system calls that was installed later, or for lack of memory.
     pub(crate) fn fence_all() -> bool {
         call(PRIVATE_EXPEDITED)
     }

@@ -38,7 +38,7 @@ pub(crate) mod settings {
     /// Gives up what the last execution has left behind.
     pub(crate) fn begin_execution() {
         drop(super::VALUES.take());
-        // What is left in the arena is not used any more.
+        // Nothing uses the old contents of the arena any more.
         super::USED.set(0);
         *super::clock() = Duration::ZERO;
     }

@@ -1,5 +1,5 @@
-//! What the standard library and shuttle have in common: cells, memory and numbers whose accesses nothing
-//! checks, and locks.
+//! The code that the standard library and shuttle share: cells, memory and numbers whose accesses
+//! nothing checks, and locks.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::const_fn;

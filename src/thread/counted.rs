@@ -50,11 +50,11 @@ impl CountedInbox {
 
     /// Counts `n` releases that are about to be sent, if fewer than `bound` wait; returns whether it has.
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
-        // Before `sent`: what is refused later does not make room for this message.
+        // Read before `sent`: a message that is refused later makes no room for this one.
         let refused = self.refused();
-        // Relaxed: as in `announce`.
+        // Relaxed: the Release of the push, or of `refuse`, publishes this count.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;
-        // `done` only grows, so no more wait than this says.
+        // `done` only grows, so no more messages wait than this difference.
         if sent.saturating_sub(self.shared.done_before.get()) < bound {
             return true;
         }
@@ -98,7 +98,7 @@ impl CountedInbox {
     }
 
     /// Counts `n` releases or closures that have run or been passed on. Owner only.
-    pub(crate) fn done(&self, n: u64) {
+    pub(crate) fn count_done(&self, n: u64) {
         // Relaxed: only the owner, the caller, writes it.
         let done = self.done.load(Ordering::Relaxed);
         // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing
@@ -123,7 +123,7 @@ impl CountedInbox {
     }
 
     fn all_done(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`, so that the caller sees the effects of
+        // Acquire: pairs with the Release in `count_done`, so that the caller sees the effects of
         // messages that have run, and messages that they have sent. Model: inbox_never_empty.
         self.done.load(Ordering::Acquire)
     }

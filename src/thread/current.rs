@@ -127,15 +127,15 @@ pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
     CURRENT.with(|c| c.hooks[of as usize].set(Some(hook)));
 }
 
-/// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
-/// pthread keys. For a hook that ends what code has left open since.
+/// Makes the calling thread call `hook` after its exit, as late as the system allows; never where
+/// it has no pthread keys. For a hook that ends what code has left open since.
 pub(crate) fn set_late_hook(hook: fn()) {
     CURRENT.with(|c| c.late_hook.set(Some(hook)));
     at_thread_exit(thread_exit);
 }
 
-/// Enters the calling thread, which has not exited, unless it has been entered, with a bound on the
-/// releases that may wait for it.
+/// Enters the calling thread into the registry, with a bound on the releases that may wait for it,
+/// unless it has been entered before. The thread must not have exited.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
         if c.record.get().is_null() {
@@ -307,7 +307,7 @@ pub(crate) fn thread_exit() {
         for message in inbox.inbox().close() {
             let weight = message.weight();
             ORPHANS.adopt(message);
-            inbox.done(weight);
+            inbox.count_done(weight);
         }
     }
     depart(&record);

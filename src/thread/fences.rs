@@ -74,12 +74,14 @@ impl LightFence {
 /// the light fences of all threads. Returns false if the kernel has refused it: the caller must
 /// then do as if other threads' accesses before their light fences were not visible.
 pub(crate) fn heavy<'l, L: Iterator<Item = &'l LightFence>>(lights: impl Fn() -> L) -> bool {
-    // SeqCst: as in `ordinary`. Model: epoch_quick.
+    // SeqCst: of a reader and the caller of a heavy fence, the later one sees what the other has
+    // written. Model: epoch_quick.
     fence(Ordering::SeqCst);
     let local = 0_u8;
     // No other call that runs now has this address.
     let mark = (&raw const local).addr();
-    // After the fence: a reader that is not in the list yet makes an ordinary fence later.
+    // Looks at the list after the fence: a reader that is not in it yet makes an ordinary fence
+    // later.
     if lights().filter(|light| light.revoke(mark)).count() == 0 {
         return true;
     }

@@ -448,7 +448,7 @@ impl Inbox {
     /// Ends the arming: pushes no longer wake the owner; owner only, when it is awake. A push that
     /// came before may still wake it.
     pub(crate) fn disarm(&self) {
-        // Relaxed: publishes nothing, as in `arm`.
+        // Relaxed: it publishes nothing.
         if self.head.load(Ordering::Relaxed) == armed_mark() {
             let _ = self.head.compare_exchange(
                 armed_mark(),

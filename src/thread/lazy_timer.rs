@@ -50,7 +50,8 @@ impl LazyTimer {
                 None
             }
             seen => {
-                // Once the activity has been reported, 0: the bit makes `seen` later than any time.
+                // The age is 0 once the activity has been reported: the bit makes `seen` later than
+                // any time.
                 let age = Duration::from_millis(stamp.saturating_sub(seen));
                 let is_due = age >= long && self.0.replace_if(seen, seen | REPORTED);
                 is_due.then_some(age)

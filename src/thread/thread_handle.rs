@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A thread that uses this crate, as others see it.
+/// A handle of a thread that uses this crate, for other threads.
 ///
 /// Handles are cheap to clone and may outlive their thread: a message to a thread that has ended is
 /// refused or goes to the orphans, and never reaches a later thread. Two handles are equal if they
@@ -55,7 +55,7 @@ pub struct Closed<F>(pub F);
 
 debug_fields! { [F] Closed<F>: |_this| .. }
 
-/// What a message carries to run: a closure, or one that takes a frame.
+/// A closure in a message: one without an argument, or one that takes a frame.
 pub(crate) trait Carried: Send + 'static {
     fn run(self);
 }

@@ -68,16 +68,16 @@ public:
     ~Object() override = default;
 #endif
 
-    // Has `target` own a reference to `object`, which is counted, and releases what it held; returns whether
-    // that changes it.
+    // Makes `target` own a reference to `object`, which is counted, and releases what it held;
+    // returns whether that changes it.
     template <class T> static bool assign(T*& target, T* object) {
         if (object != nullptr && target != object) {
             object->retain();
         }
         return adopt(target, object);
     }
-    // Has `target` take over the caller's reference to `object`, and releases what it held; returns whether
-    // that changes it. Takes nothing if `target` is `object`.
+    // Makes `target` take over the caller's reference to `object`, and releases what it held;
+    // returns whether that changes it. Takes nothing if `target` is `object`.
     template <class T> static bool adopt(T*& target, T* object) {
         if (target == object) {
             return false;

@@ -318,7 +318,7 @@ public:
         object->retain();
     }
     void pushBack(const Vector& other) {
-        // By index: `other` may be this vector.
+        // Loops by index, as `other` may be this vector.
         const std::size_t n = other.data_.size();
         data_.reserve(data_.size() + n);
         for (std::size_t at = 0; at < n; ++at) {
@@ -374,7 +374,7 @@ public:
         return erase(data_.begin() + index);
     }
     void clear() {
-        // Empty before the first release: a destructor may come back.
+        // Moves the elements out before the first release, as a destructor may use this vector.
         std::vector<T> erased;
         erased.swap(data_);
         for (const T object : erased) {

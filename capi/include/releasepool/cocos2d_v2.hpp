@@ -86,7 +86,7 @@ class CCNode;
 class CCEvent;
 class CCDataVisitor;
 
-// What a copy is made of.
+// The copy that copyWithZone is making, for the classes of the object.
 class CCZone {
 public:
     CCObject* m_pCopyObject;

@@ -60,7 +60,7 @@ int main() {
 }
 ";
 
-/// What is asked of a script engine.
+/// The part of a script engine that the engine's classes use.
 const SCRIPT: &str = "#pragma once
 namespace cocos2d {
 enum ccScriptType { kScriptTypeLua, kScriptTypeJavascript };

@@ -14,7 +14,7 @@ fn end(way: &str) -> Option<(Option<i32>, String)> {
     end_of(&PROGRAM, &[], way)
 }
 
-/// Runs a way in the program that was compiled with these flags.
+/// Runs one of these ways in the program that was compiled with these flags.
 fn end_of(made: &OnceLock<PathBuf>, flags: &[&str], way: &str) -> Option<(Option<i32>, String)> {
     if !has("g++") || !can_play(flags) {
         return None;

@@ -21,7 +21,7 @@ static std::string order;
 
 namespace cocos2d {
 
-// The headers declare it.
+// A class that the headers only declare.
 class Node : public Base {
 public:
     CREATE_FUNC(Node)

@@ -11,7 +11,7 @@ static int alive = 0;
 
 namespace cocos2d {
 
-// The header declares it.
+// A class that the header only declares.
 class CCNode : public CCObject {
 public:
     CCNode() : m_pChild(nullptr) { ++alive; }
@@ -28,7 +28,7 @@ public:
 
 } // namespace cocos2d
 
-// What the engine's main loop does after each frame.
+// Does what the engine's main loop does after each frame.
 static void end_of_frame() { CCPoolManager::sharedPoolManager()->pop(); }
 
 // Pushes a pool, fills it and pops it when it dies.

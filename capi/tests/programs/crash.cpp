@@ -126,7 +126,7 @@ private:
 // The latest answer, with a reference to it.
 template <class World> static std::atomic<Value<World>*> latest{nullptr};
 
-// What the SDK's callback does: an answer of 1 + 3 * (1 + 2) dictionaries.
+// The SDK's callback: makes an answer of 1 + 3 * (1 + 2) dictionaries, and hands it over.
 template <class World> static void callback() {
     typename World::Callback scope;
     static_cast<void>(scope);
@@ -147,7 +147,7 @@ template <class World> static void callback() {
     }
 }
 
-// What the render thread does with the latest answer.
+// Checks the latest answer on the render thread, and releases it.
 template <class World> static void show() {
     if (Value<World>* const answer = latest<World>.exchange(nullptr, std::memory_order_acq_rel)) {
         if (answer->size() != 10) {

@@ -26,7 +26,7 @@ struct Plain : rp::Object {
 
 static jmp_buf protected_call;
 
-// What a binding of a script engine does: the error jumps over the pool, whose destructor does not run.
+// A binding of a script engine: its error jumps over the pool, whose destructor does not run.
 [[gnu::noinline]] static void binding(int way) {
     if (way == 0) {
         rp::AutoreleasePool pool("binding");
@@ -47,7 +47,8 @@ static void errors(void*) {
         if (setjmp(protected_call) == 0) {
             binding(way);
         }
-        // Goes into the pool that was jumped over; the scope around that takes both.
+        // This object goes into the pool that was jumped over; the scope around that pool ends
+        // both.
         rp::create<Plain>();
     }
     CHECK(alive == 6);

@@ -215,7 +215,7 @@ static void made_by_new() {
         }
         CHECK(!of_empty.lock());
     }
-    // By `new`: over-aligned, in arrays, and with std::nothrow.
+    // Objects that `new` makes: over-aligned, in arrays, and with std::nothrow.
     rp::adopt(new Aligned).reset();
     delete new Aligned;
     Node* several = new Node[5];

@@ -48,7 +48,7 @@ static void shared() {
     CHECK(common->strong_count() == 1);
 }
 
-// The last reference is dropped by any of them, while the others lock weak ones.
+// Any of the threads drops the last reference, while the others lock weak ones.
 static void last_ones() {
     for (int i = 0; i < rounds / 30; ++i) {
         rp::Ref<Node> first = rp::make<Node>(i);

@@ -14,7 +14,7 @@ pub struct TypeCount {
     pub name: String,
     /// How many objects are alive.
     pub objects: u64,
-    /// Their bytes, with headers, without what they hold.
+    /// Bytes of these objects, with headers, without what the objects hold.
     pub bytes: u64,
     /// Destroyed values whose memory weak references keep.
     pub dead: u64,

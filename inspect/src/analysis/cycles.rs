@@ -19,7 +19,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Returns how many there are.
+    /// Returns the number of components.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -52,7 +52,8 @@ impl Components {
     }
 }
 
-/// Finds the components of the nodes that nothing holds, or only words that no count confirms.
+/// Finds the components of the nodes that are held by nothing, or only by words that no count
+/// confirms.
 pub fn unheld(analysis: &Analysis<'_>) -> Components {
     components(analysis, |node| {
         let level = analysis.reach.level(node);
@@ -220,7 +221,8 @@ impl Search {
     }
 }
 
-/// Returns whether words that no count confirms refer to nodes that nothing holds.
+/// Returns whether any of these nodes, which nothing else holds, is held by words that no count
+/// confirms.
 pub(super) fn is_suspect(analysis: &Analysis<'_>, members: &[NodeId]) -> bool {
     let mut levels = members.iter().map(|node| analysis.reach.level(*node));
     levels.any(|level| level == Level::Suspect)

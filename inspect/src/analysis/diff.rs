@@ -37,7 +37,7 @@ pub struct Longer {
     /// The kind of the root: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
     #[serde(rename = "root")]
     pub kind: RootKind,
-    /// Its name for people.
+    /// The name of the list, for people.
     pub label: String,
     /// Entries before and after.
     pub entries: [u64; 2],
@@ -48,7 +48,7 @@ pub struct Longer {
 pub struct Diff {
     /// True if both graphs are of one process; `None` if it cannot be told.
     pub is_same_process: Option<bool>,
-    /// The second graph seems to be older than the first one.
+    /// True if the second graph seems to be older than the first one.
     pub is_swapped: bool,
     /// Types whose objects are more or fewer; those that have grown most come first.
     pub types: Vec<TypeChange>,

@@ -12,7 +12,7 @@ pub enum Owner {
     Object {
         /// The object's type.
         type_id: u32,
-        /// Where the word is.
+        /// The offset of the word in the object.
         offset: u32,
     },
     /// A root.

@@ -77,7 +77,7 @@ pub struct Path {
     pub origin: Origin,
     /// How certain it is that the origin holds `hops[0]`.
     pub confidence: Confidence,
-    /// The nodes; the last one is that which was asked for.
+    /// The nodes; the last one is the node that was asked for.
     pub hops: Vec<Hop>,
 }
 
@@ -124,7 +124,8 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The root is a variable, or counted; or nothing else refers to a leak.
+    /// The root is a variable or a counted reference; or the path begins at a leak, to which
+    /// nothing else refers.
     Certain,
     /// The word may be stale, but nothing else explains one of the references; or such words refer
     /// to a cycle whose own words explain all references.

@@ -274,7 +274,7 @@ pub struct Way {
     pub path: Path,
     /// How many objects there are.
     pub objects: u64,
-    /// Their bytes, without what they hold.
+    /// Bytes of these objects, without what the objects hold.
     pub bytes: u64,
     /// The first of the objects.
     pub first: NodeId,

@@ -91,7 +91,7 @@ fn components_are_the_nodes_that_reach_each_other() {
     let mut rng = fastrand::Rng::with_seed(2);
     for round in 0..600 {
         let successors = random(&mut rng, 1 + round % 14);
-        // Counts so large that all words are strong.
+        // The counts are so large that all words are strong references.
         let graph = graph(&successors, 1_000);
         let analysis = Analysis::new(&graph);
         let part: Vec<bool> = successors.iter().map(|_| rng.u8(0..8) > 0).collect();
@@ -176,7 +176,7 @@ fn a_forgotten_reference_is_found_in_any_program() {
     let mut rng = fastrand::Rng::with_seed(4);
     for round in 0..500 {
         let mut graph = healthy(&mut rng, 1 + round % 40);
-        // Without the stale words, which could stand for the forgotten reference.
+        // Leaves out the stale words, which could stand for the forgotten reference.
         let (labels, roots) = (&graph.labels, &mut graph.roots);
         roots.retain(|root| labels[root.label as usize] != "stack");
         let node = rng.usize(0..graph.nodes.len());

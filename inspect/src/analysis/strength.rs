@@ -105,7 +105,7 @@ struct Counts {
     type_id: u32,
     strong: u32,
     weak: u32,
-    /// Its words are references: the value exists, or its destructor runs.
+    /// True if the object's words are references: the value exists, or its destructor runs.
     alive: bool,
 }
 

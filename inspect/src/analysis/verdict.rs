@@ -8,36 +8,37 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// They hold each other, their references are all inside the cycle, and no word outside refers
-    /// to them.
+    /// The objects hold each other, all references to them are inside the cycle, and no word
+    /// outside refers to them.
     #[serde(rename = "cycle")]
     ProvenCycle,
-    /// They hold each other and their references are all inside the cycle; words on stacks refer to
-    /// them, but are not counted.
+    /// The objects hold each other, and all references to them are inside the cycle; words on
+    /// stacks refer to them, but are not counted.
     CountedCycle,
-    /// They hold each other, and have more references than words were found.
+    /// The objects hold each other, and their counts are higher than the number of words that were
+    /// found.
     CycleWithoutHolder,
     /// Plain allocations hold each other, such as a cycle of `Rc`s, and hold objects.
     AllocationCycle,
-    /// Nothing refers to them: a reference was forgotten, or foreign code has it.
+    /// Nothing refers to the objects: a reference was forgotten, or foreign code has it.
     NoHolder,
-    /// They are held, but have more references than words were found.
+    /// The objects are held, but their counts are higher than the number of words that were found.
     MoreReferences,
-    /// A plain allocation holds them, to which nothing refers.
+    /// A plain allocation holds the objects, and nothing refers to that allocation.
     Allocation,
-    /// Only a pool holds them, whose guard or handle was forgotten.
+    /// Only a pool whose guard or handle was forgotten holds the objects.
     ForgottenPool,
-    /// The thread that must destroy them has ended.
+    /// The thread that must destroy the objects has ended.
     Kept,
-    /// Only an open pool holds them, which has many entries.
+    /// Only an open pool with many entries holds the objects.
     Pool,
-    /// They wait for a thread that does not drain its pools.
+    /// The objects wait for a thread that does not drain its pools.
     Inbox,
-    /// They wait for further budgeted drains.
+    /// The objects wait for further budgeted drains.
     Backlog,
-    /// They wait for any thread to drain its pools.
+    /// The objects wait for any thread to drain its pools.
     Orphan,
-    /// A single container holds very many of them.
+    /// A single container holds very many of the objects.
     Container,
 }
 
@@ -124,7 +125,7 @@ pub struct Figures {
     pub leaks: u64,
     /// Objects that are part of the leaks themselves.
     pub objects: u64,
-    /// Their bytes.
+    /// Bytes of these objects.
     pub bytes: u64,
     /// Objects that would be destroyed if the leaks were fixed.
     pub retained_objects: u64,

@@ -2,7 +2,8 @@
 //!
 //! `type_name` is no `const fn`, so a type info holds a function. It is a handful of instructions,
 //! of which one makes the address and one the length; at opt-level 0 there is a frame or a call
-//! around them. So the last address and the last number before it returns are what it returns.
+//! around them. So the last address and the last number that are set before the function returns
+//! are its result.
 
 use crate::image::Memory;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};

@@ -1,4 +1,4 @@
-//! All items of a program, and what other memory there is.
+//! Finds all items of a program, and divides its other memory into areas.
 
 use super::areas::{self, Area, without};
 use super::malloc;
@@ -19,11 +19,11 @@ const ROUNDING: u64 = 64;
 
 /// Objects and plain memory.
 pub(super) struct Items {
-    /// By address, without overlaps.
+    /// The items, by address, without overlaps.
     pub(super) items: Vec<Item>,
     /// Memory of unknown allocators, by address, where the bounds of items are guessed.
     guessed: Vec<Range<u64>>,
-    /// Other memory.
+    /// The areas of other memory.
     pub(super) areas: Vec<Area>,
     /// Structures of the library, without its pages of entries: whole allocations, if the allocator
     /// is known.

@@ -1,4 +1,4 @@
-//! Which allocations a program has made with its C library's allocator.
+//! Finds the allocations that a program has made with its C library's allocator.
 //!
 //! The only layout that is known is that of glibc's malloc, in the versions that [`arena`] lists.
 //! Memory of other allocators is found by the gaps between objects.

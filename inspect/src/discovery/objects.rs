@@ -17,13 +17,13 @@ pub(super) struct Item {
     pub(super) start: u64,
     /// Bytes of memory.
     pub(super) len: u64,
-    /// From `start` to the payload.
+    /// The distance from `start` to the payload, in bytes.
     pub(super) payload_offset: u32,
     /// The index of the type info; [`PLAIN`] if it is no object.
     pub(super) info: u32,
 }
 
-/// In place of a type info's index: the memory is no object.
+/// Stands in place of a type info's index for memory that is no object.
 pub(super) const PLAIN: u32 = u32::MAX;
 
 impl Item {
@@ -56,7 +56,7 @@ impl Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) strong: u32,
-    /// While the destructor runs, one more than there are.
+    /// The weak references, and one more while the destructor runs.
     pub(super) weak: u32,
     pub(super) held: bool,
 }
@@ -133,7 +133,7 @@ impl<'a> Recognizer<'a> {
         }
     }
 
-    /// Returns what an allocation of malloc is.
+    /// Returns the item in an allocation of malloc: an object or plain memory.
     fn in_allocation(&self, region: &Region<'_>, allocation: Allocation) -> Item {
         let Allocation { start, len } = allocation;
         self.first_object(region, start, len, |info, unused| {
@@ -169,7 +169,7 @@ impl<'a> Recognizer<'a> {
             .unwrap_or(Item::plain(start, len))
     }
 
-    /// Returns what each of the allocations is.
+    /// Returns the item in each of the allocations.
     pub(super) fn in_allocations(
         &self,
         regions: &Regions<'_>,
@@ -186,7 +186,7 @@ impl<'a> Recognizer<'a> {
         items
     }
 
-    /// Returns what a block in use is.
+    /// Returns the item in a block that is in use.
     pub(super) fn in_block(&self, region: &Region<'_>, start: u64, len: u64) -> Item {
         self.first_object(region, start, len, |info, _| info.kind.is_block())
     }
@@ -249,7 +249,8 @@ fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
     } else {
         (64, info.align)
     };
-    // Large allocations are mappings of whole pages, longer by what an alignment may need.
+    // Large allocations are mappings of whole pages, which may be longer for the sake of an
+    // alignment.
     let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding + moved;
     unused < rounding || mapped
 }

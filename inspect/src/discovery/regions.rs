@@ -20,7 +20,7 @@ pub(super) struct Region<'a> {
     pub(super) name: &'a str,
     /// True if other processes see writes.
     pub(super) shared: bool,
-    /// By address.
+    /// The pieces, by address.
     pieces: Vec<Piece<'a>>,
 }
 

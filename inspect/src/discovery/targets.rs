@@ -18,7 +18,7 @@ pub(super) enum Target {
 
 /// Looks items up by address.
 pub(super) struct Targets<'a> {
-    /// By address.
+    /// The items, by address.
     pub(super) items: &'a [Item],
     /// The objects by payload.
     payloads: Ranks,

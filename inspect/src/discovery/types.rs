@@ -36,15 +36,15 @@ impl Kind {
 /// A type info: one type may have several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TypeInfo {
-    /// Where it is.
+    /// The address of the type info.
     address: u64,
-    /// The index of its name.
+    /// The index of the type's name.
     pub(super) name: u32,
     pub(super) kind: Kind,
     /// The size of the value, or of one element.
     pub(super) bytes: u64,
     pub(super) align: u64,
-    /// From the beginning of an object's memory to its payload.
+    /// The distance from the beginning of an object's memory to its payload, in bytes.
     pub(super) payload_offset: u64,
 }
 

@@ -67,13 +67,13 @@ pub struct Mapping {
     pub start: u64,
     /// The address after the last.
     pub end: u64,
-    /// Can be read.
+    /// True if the memory can be read.
     pub read: bool,
-    /// Can be written.
+    /// True if the memory can be written.
     pub write: bool,
-    /// Can be executed.
+    /// True if the memory can be executed.
     pub execute: bool,
-    /// Other processes see writes.
+    /// True if other processes see writes.
     pub shared: bool,
     /// Where the mapping begins in its file.
     pub offset: u64,
@@ -82,7 +82,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Returns whether it is of a file.
+    /// Returns whether the mapping is of a file.
     pub(super) fn is_file(&self) -> bool {
         !self.name.is_empty() && !self.name.starts_with('[')
     }
@@ -194,6 +194,6 @@ pub struct Note {
     pub kind: u32,
     /// Where the description is in memory.
     pub address: u64,
-    /// Its length in bytes.
+    /// The length of the description, in bytes.
     pub len: u64,
 }

@@ -23,13 +23,13 @@ pub(crate) type Later = Box<dyn Fn(u64, &mut [u8]) -> usize + Send + Sync>;
     allow(dead_code, reason = "only processes and tests have some of them")
 )]
 pub(crate) enum Backing {
-    /// [`Regions::sources`] has them, from an offset on.
+    /// The bytes are in one of [`Regions::sources`], from an offset on.
     Bytes { source: u32, offset: usize },
-    /// All are zero: the program never wrote there.
+    /// All bytes are zero: the program never wrote there.
     Zero,
-    /// The process has them, as far as it still lives.
+    /// The bytes were not copied: they can be read from the process as long as it lives.
     Later,
-    /// Like [`Later`](Self::Later), but only data, which refer to nothing.
+    /// Like [`Later`](Self::Later), for data that refer to nothing.
     Data,
 }
 
@@ -43,7 +43,7 @@ struct Region {
 /// All memory of a program.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// By address, without overlaps.
+    /// The regions, by address, without overlaps.
     regions: Vec<Region>,
     sources: Vec<Bytes>,
     later: Option<Later>,
@@ -255,7 +255,7 @@ pub struct Stopped {
     pub threads: usize,
     /// How many bytes were read.
     pub bytes: u64,
-    /// How many of them were kept.
+    /// How many of those bytes were kept.
     pub kept: u64,
 }
 

@@ -20,7 +20,7 @@ struct ModuleSymbols {
     bias: u64,
     /// The file; `None` if it could not be opened.
     file: Option<Arc<Mmap>>,
-    /// By address.
+    /// The symbols, by address; read when first asked for.
     table: OnceLock<Vec<Symbol>>,
 }
 

@@ -12,20 +12,20 @@ pub struct LibThread {
     /// The state of the thread. The key is the slot's index in the upper half and its generation in
     /// the lower.
     pub state: ThreadState,
-    /// The address of its record; 0 if it has none.
+    /// The address of the thread's record; 0 if it has none.
     pub record: u64,
-    /// The address of its pools; 0 if it has none.
+    /// The address of the thread's pools; 0 if it has none.
     pub pools_at: u64,
-    /// Its pools, as in the state.
+    /// The thread's pools, in the order of those in `state`.
     pub pools: Vec<LibPool>,
 }
 
 /// A pool, with where it is.
 #[derive(Clone, Debug)]
 pub struct LibPool {
-    /// Its name and length.
+    /// The name and length of the pool.
     pub state: PoolState,
-    /// Its address. A guard has this address: if no word outside of
+    /// The address of the pool. A guard has this address: if no word outside of
     /// [`own_memory`](super::Library::own_memory) does, the guard was forgotten.
     pub address: u64,
     /// The kind of the pool.
@@ -59,11 +59,11 @@ pub struct Holder {
 pub struct Entry {
     /// The target of the entry.
     pub target: Target,
-    /// The root that it belongs to.
+    /// The root to which the entry belongs.
     pub holder: Holder,
-    /// Where the word is.
+    /// The address of the word that refers to the target.
     pub address: u64,
-    /// How many strong references it stands for: 0 if the object has none any more.
+    /// How many strong references the entry stands for: 0 if the object has none any more.
     pub counted: u32,
 }
 
@@ -71,11 +71,11 @@ pub struct Entry {
 /// reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Where the first word is.
+    /// The address of the first word.
     pub address: u64,
     /// How many words there are.
     pub len: u32,
-    /// The root that they belong to.
+    /// The root to which the entries belong.
     pub holder: Holder,
 }
 
@@ -100,9 +100,9 @@ impl Target {
 /// A block of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u32,
     /// True if it is in no list of free blocks.
     pub in_use: bool,
@@ -111,13 +111,13 @@ pub struct Block {
 /// A piece of memory that is cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The size of its blocks in bytes.
     pub block_size: u32,
-    /// The address of its heap.
+    /// The address of the chunk's heap.
     pub heap: u64,
 }
 
@@ -187,7 +187,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Counts something that does not fit.
+    /// Counts a structure that does not fit; `what` says how.
     pub(super) fn unfit(&mut self, what: &'static str) {
         *self.unfit.entry(what).or_default() += 1;
         self.unfit_in_all += 1;

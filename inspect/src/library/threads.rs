@@ -1,4 +1,4 @@
-//! Threads with their inboxes and pools, and what has no thread any more.
+//! Threads with their inboxes and pools; and pools, messages and references whose thread has ended.
 
 use super::reader::{Holder, LibPool, LibThread, PoolKind, Reader, Target};
 use crate::graph::{PoolState, RootKind};

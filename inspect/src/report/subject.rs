@@ -23,7 +23,7 @@ pub enum FindError {
     NoNode {
         /// The address.
         address: u64,
-        /// It was written in decimal digits.
+        /// True if the address was written in decimal digits.
         is_decimal: bool,
     },
     /// No type has the name.

@@ -329,7 +329,7 @@ fn created_at(node: &Node) -> Option<String> {
     })
 }
 
-/// Adds a line for each node on a path: each says what its word refers to.
+/// Adds a line for each node on a path, with the offset of the word that refers to the next node.
 fn hops(page: &mut Page, indent: &str, path: &[Hop]) {
     for hop in path {
         let name = hop.node.type_name.clone();

@@ -17,7 +17,7 @@ pub const VERSION: u32 = 2;
 /// A report of any command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Document {
-    /// [`VERSION`].
+    /// The version of the format: [`VERSION`].
     pub version: u32,
     /// The facts that make the result less certain, in sentences.
     pub caveats: Vec<String>,
@@ -51,7 +51,7 @@ pub enum Report {
 pub struct Top {
     /// Objects that were found.
     pub objects: u64,
-    /// Their bytes, with headers.
+    /// Bytes of these objects, with headers.
     pub bytes: u64,
     /// Objects created and destroyed, and values kept for ever, by the library's count.
     #[serde(flatten)]
@@ -97,7 +97,7 @@ pub struct Hop {
 pub struct Leaks {
     /// Objects that were found.
     pub objects: u64,
-    /// Their bytes.
+    /// Bytes of these objects.
     pub bytes: u64,
     /// Leaks, grouped by the types along their paths; those that retain the most bytes first.
     pub groups: Vec<Group>,
@@ -132,7 +132,7 @@ pub struct Group {
 pub struct Why {
     /// The object, if an address was asked for.
     pub node: Option<Node>,
-    /// Its references, if an address was asked for.
+    /// The references to the object, if an address was asked for.
     pub references: Option<References>,
     /// The paths to the object; or the ways in which objects of the type are held.
     pub paths: Vec<Path>,
@@ -171,7 +171,7 @@ pub struct Path {
     pub hops: Vec<Hop>,
     /// How many objects are held in this way: 1 if an address was asked for.
     pub objects: u64,
-    /// Their bytes.
+    /// Bytes of these objects.
     pub bytes: u64,
 }
 
@@ -195,11 +195,11 @@ pub struct Holders {
 pub struct RootWords {
     /// The kind of the root, as in [`Path::root`].
     pub root: RootKind,
-    /// Its name.
+    /// The name of the root, for people.
     pub label: String,
-    /// How many words.
+    /// How many words there are.
     pub words: u64,
-    /// How many strong references they are for certain.
+    /// How many strong references the roots stand for, for certain.
     pub counted: u64,
 }
 
@@ -222,7 +222,7 @@ pub struct Words {
     pub offset: Option<u32>,
     /// `strong`, `weak`, `uncounted` or `unknown`.
     pub strength: String,
-    /// How many words.
+    /// How many words there are.
     pub words: u64,
     /// Bytes that the other nodes retain: what would be freed if they were.
     pub retained_bytes: u64,
@@ -252,7 +252,7 @@ pub struct Held {
     pub retained_objects: u64,
     /// Nodes that they refer to: one by one for an address, by type and field for a type.
     pub held: Vec<Words>,
-    /// How many there are, with those beyond `--limit`.
+    /// How many such nodes there are, with those beyond `--limit`.
     pub all_held: usize,
 }
 
@@ -294,7 +294,7 @@ pub struct Snapshot {
     pub file: String,
     /// Objects that were found.
     pub objects: u64,
-    /// Their bytes.
+    /// Bytes of these objects.
     pub bytes: u64,
     /// Plain allocations that were found.
     pub allocations: u64,

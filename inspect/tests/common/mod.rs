@@ -140,7 +140,7 @@ impl Directory {
         Directory(path.canonicalize().unwrap())
     }
 
-    /// Has gdb save a core file of a process, which goes on; `None` if gdb is not installed.
+    /// Makes gdb save a core file of a process, which goes on; `None` if gdb is not installed.
     pub fn core_of(&self, pid: u32) -> Option<PathBuf> {
         let prefix = self.0.join("core");
         let mut gcore = Command::new("gcore");

@@ -219,7 +219,7 @@ fn check(role: &str, target: &Target, hidden: u64) {
     );
 }
 
-/// Held by each test of a process that busy threads would keep from its work.
+/// Locked by each test that starts busy threads, or a process whose work they would hold up.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn check_allocator(role: &str) {

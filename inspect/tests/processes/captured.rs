@@ -35,8 +35,8 @@ fn wait(tid: i32) {
     assert!(waited == tid && libc::WIFSTOPPED(status), "{status:#x}");
 }
 
-/// Has a process start a thread, and stops all its threads before the new one has begun; returns the
-/// id of that thread.
+/// Makes a process start a thread, and stops all its threads before the new one has begun; returns
+/// the id of that thread.
 fn start_and_stop(target: &mut Target) -> u32 {
     let creator: i32 = target.ask("creator").parse().unwrap();
     let trace = |request, tid: i32, data: usize| {

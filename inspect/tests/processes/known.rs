@@ -3,21 +3,21 @@
 use releasepool_inspect::image::{Memory, ProgramImage};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// In `.bss`: set by the process itself.
+/// A static in `.bss`, which the process itself sets.
 #[used]
 pub static MARKER: AtomicU64 = AtomicU64::new(0);
-/// In `.data`: in the file, then changed.
+/// A static in `.data`, which has a value in the file and is then changed.
 #[used]
 static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
-/// In `.data`, on pages of which the process may never have used any.
+/// A static in `.data`, on pages of which the process may never have used any.
 #[used]
 pub static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
-/// In `.rodata` or `.data.rel.ro`.
+/// A static in `.rodata` or `.data.rel.ro`.
 #[used]
 pub static TEXT: &str = "a text that no other has";
 #[used]
 static TEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
-/// Where the process has put something.
+/// The address at which the process has put something.
 #[used]
 pub static PLACE: AtomicUsize = AtomicUsize::new(0);
 

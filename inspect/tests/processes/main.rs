@@ -1,4 +1,4 @@
-//! Processes that play a role are looked at, while they run and in core files.
+//! Inspects processes that play a role, while they run and in core files.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -138,7 +138,7 @@ fn objects_in_all_places_of_a_core_file() {
     }
 }
 
-/// An image some of whose bytes are others. Notes what is read.
+/// An image in which some bytes are replaced. Records what is read.
 struct Damaged<'a> {
     image: &'a ProgramImage,
     bytes: HashMap<u64, u8>,

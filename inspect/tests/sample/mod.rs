@@ -200,7 +200,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let weak = (Ref::downgrade(&strong), Ref::downgrade(&strong));
     drop(strong);
     let cyclic = Ref::new_cyclic(|this| Cyclic(this.clone()));
-    // On a thread, so that no addresses are left on this stack. One of them counts for a cap.
+    // Runs on another thread, so that no addresses are left on this stack. One of the objects
+    // counts for a cap.
     let aligned = thread::spawn(|| {
         let limited = BlockAllocator::builder().hard_cap(1 << 20).build();
         let page = || PageAligned([1; 512]);
@@ -241,7 +242,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let (gone, kept) = receiver.recv().unwrap();
     drop(kept);
 
-    // A pool with more entries has used its page before.
+    // The first 20 entries leave stale words in the page that the pool then uses for two.
     let mut handoff = HandoffPool::new();
     let handed = Ref::new(InHandoff(1));
     for n in [20, 2] {
@@ -266,7 +267,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     assert!(thread::spawn(post).join().unwrap());
     pools();
     messages();
-    // On a thread, whose stack nothing uses again: so no addresses are left on this one.
+    // Runs on another thread, whose stack nothing uses again, so that no addresses are left on this
+    // stack.
     thread::spawn(leak).join().unwrap();
     let retired = retired();
     // A closure that takes a frame.
@@ -277,7 +279,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
         proxy.post_frame(move |_| drop(framed)).is_ok()
     };
     assert!(thread::spawn(post).join().unwrap());
-    // Only after all drains: any of them may release it.
+    // Sent after all drains, as any of them may release it.
     gone.release(Ref::new(InOrphan(1)));
     // Gives the worker time to park.
     thread::sleep(std::time::Duration::from_millis(50));

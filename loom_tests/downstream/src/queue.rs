@@ -21,7 +21,7 @@ unsafe impl<T: Send + Sync> Sync for Queue<T> {}
 /// The end that objects are put into.
 pub struct Sender<T: Send + Sync + 'static>(Ref<Queue<T>>);
 
-/// The end that they are taken from.
+/// The end that objects are taken from.
 pub struct Receiver<T: Send + Sync + 'static>(Ref<Queue<T>>);
 
 /// Creates an empty queue.
@@ -62,14 +62,16 @@ impl<T: Send + Sync> Sender<T> {
     fn room(&self) -> Option<usize> {
         // Relaxed: only this end writes it.
         let at = self.0.put.load(Ordering::Relaxed);
-        // Acquire: what the receiver has counted, it has taken. Model: a_queue_keeps_order.
+        // Acquire: pairs with the Release of the receiver, which has taken what it counts.
+        // Model: a_queue_keeps_order.
         let taken = self.0.taken.load(Ordering::Acquire);
         (at - taken < CAPACITY).then_some(at)
     }
 
     fn write(&mut self, at: usize, object: Ref<T>) {
         let cell = &self.0.cells[at % CAPACITY];
-        // SAFETY: the cell is this end's, as `put` does not count it yet, and `taken` does.
+        // SAFETY: the cell belongs to the sender: its last object is counted in `taken`, and `put`
+        // does not count the new one yet.
         cell.with_mut(|cell| unsafe { *cell = Some(object) });
     }
 }
@@ -84,7 +86,8 @@ impl<T: Send + Sync> Receiver<T> {
             return None;
         }
         let cell = &self.0.cells[at % CAPACITY];
-        // SAFETY: the cell is this end's, as `put` counts it, and `taken` does not yet.
+        // SAFETY: the cell belongs to the receiver: `put` counts its object, and `taken` does not
+        // yet.
         let object = cell.with_mut(|cell| unsafe { (*cell).take() });
         // Release: the sender that sees the count finds the cell empty. Model: a_queue_keeps_order.
         self.0.taken.store(at + 1, Ordering::Release);

@@ -41,7 +41,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Has the destructor use a pool of its own, whose objects are destroyed before this one.
+    /// Makes the destructor use a pool of its own, whose objects are destroyed before this one.
     pub fn opening_a_pool(mut self) -> Self {
         self.opens_a_pool = true;
         self

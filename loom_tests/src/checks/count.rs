@@ -264,7 +264,8 @@ fn get_mut_weak() -> bool {
     let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
     mutable_during(r, || {
-        // `upgrade` begins with a load, and loom skips schedules of a thread that begins so.
+        // Clones first: `upgrade` begins with a load, and loom skips schedules of a thread whose
+        // first operation is a load.
         drop(weak.clone());
         let other = weak.upgrade().unwrap();
         drop(weak);

@@ -33,7 +33,7 @@ pub fn models() -> Vec<Model> {
                 "by quiesce",
             ],
         )
-        // Three threads go through the whole registry; unbounded takes very long.
+        // Three threads go through the whole registry: without a bound, the model takes very long.
         .bounded(6),
         model!(
             exit_post_successor,

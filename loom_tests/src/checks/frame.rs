@@ -105,7 +105,7 @@ pub fn models() -> Vec<Model> {
             "a post while `finish` ends a looper: it has run when `finish` returns, or is given back",
             &["ran", "given back"],
         )
-        // `finish` also waits for what does not wake it.
+        // `finish` also waits for changes that do not wake it.
         .timed()
         .bounded(2)
         .plain_bounded(1),
@@ -343,7 +343,7 @@ fn frame_claimed() -> bool {
     let door = Door::new();
     let opened = door.clone();
     this.release(Ref::new(OnDrop::new(move || opened.open())));
-    // The first frame is made without a request, and claims all.
+    // The first frame is made without a request, and claims all three releases.
     frames.tick(|_| ());
     let first = take_deaths().len();
     assert!(first < 2, "the drain has no time for all");

@@ -58,7 +58,8 @@ pub fn models() -> Vec<Model> {
             "a reference is dropped on a thread that has exited, while another thread drops the last but one",
             &["an orphan", "in the drain"],
         )
-        // With fewer, no execution shows a death after the exit that nothing orders.
+        // With fewer preemptions, each death after the exit is ordered by something else, so no
+        // execution shows a wrong ordering.
         .plain_bounded(5),
         model!(
             hot_two_after_exit,
@@ -330,7 +331,7 @@ fn hot_get_and_let_go() -> usize {
         reference.look();
         drop_and_drain(reference);
     };
-    // Not an `Arc` of std's, whose orderings loom does not see.
+    // Shared by a `Ref`, not by std's `Arc`, whose orderings loom does not see.
     let hot = Ref::new(hot());
     let other = spawn_with(&hot, use_it);
     use_it(hot);

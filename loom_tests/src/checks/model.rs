@@ -24,7 +24,7 @@ pub struct Model {
     pub body: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// What a model's body returns: the outcome's text, or which one of the model's outcomes it is.
+/// The result of a model's body: the text of the outcome, or its index among the model's outcomes.
 pub trait Outcome: 'static {
     fn text(self, outcomes: &[&str]) -> String;
 }

@@ -353,7 +353,7 @@ fn orphans_from_hot() -> bool {
     let (seen, object) = watched();
     let gone = gone();
     let hot = Hot::try_new(Ref::new(OnDrop::new(move || gone.release(object))));
-    // It has no references, so it is dead.
+    // The object has no `HotRef`, so it is dead once the owner is dropped.
     drop(hot.ok().unwrap());
     let quiet = drained_while(move || quiesce_after(&[seen]));
     assert_eq!(take_deaths().len(), 1);

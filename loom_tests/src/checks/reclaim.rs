@@ -153,7 +153,7 @@ fn heavy() -> bool {
     is_full
 }
 
-/// Has another thread call `send`, which destroys what is refused, while this thread waits for
+/// Makes another thread call `send`, which destroys what is refused, while this thread waits for
 /// room.
 fn refused(send: fn(&Reclaimer)) -> bool {
     let reclaimer = one_value();

@@ -82,7 +82,7 @@ pub fn queue() -> Queue<impl Fn() -> bool + Send + Sync> {
     Arc::new(RemoteRelease::new(move || me() == home))
 }
 
-/// Makes a queue with an object. Each thread may release, as in a Python without a lock.
+/// Makes a queue with an object. Each thread may release, as in a Python without a global lock.
 fn shared_queue() -> Queue<fn() -> bool> {
     let queue: Queue<fn() -> bool> = Arc::new(RemoteRelease::new(|| true));
     give_up(&*queue);
@@ -119,7 +119,7 @@ fn remote_release_close() -> usize {
     let other = spawn_with(&queue, |queue| {
         let accepted = [(); 2].map(|()| give_up(&*queue));
         assert!(accepted != [false, true], "it stays closed");
-        // Or the queue is empty.
+        // An empty queue does not ask for the owner.
         assert!(matches!(queue.drain(), Err(NotOwner) | Ok(0)));
         accepted.into_iter().filter(|accepted| *accepted).count()
     });

@@ -37,7 +37,7 @@ fn check(model: &Model, mode: &str, how: &How) -> Report {
             report.seconds = seconds.parse().unwrap_or(0.0);
         }
     }
-    // Without executions, it was killed before it printed anything, or checked nothing.
+    // Without executions, the child was killed before it printed anything, or it checked nothing.
     report.passed &= report.executions > 0;
     report
 }

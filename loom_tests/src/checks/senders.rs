@@ -26,7 +26,7 @@ pub fn models() -> Vec<Model> {
         // Each sender reads and changes three counts. Four preemptions put each of the two, or the run here, twice
         // between two of the other's steps. With 6: 305,711 executions in the mode rmw.
         .bounded(4)
-        // All of them.
+        // Explores all executions.
         .plain_bounded(20),
         model!(
             claimed_in_order,
@@ -70,7 +70,7 @@ fn release_from<const N: usize>(target: &ThreadHandle) -> [Thread<()>; N] {
     })
 }
 
-/// Has several threads send to this one, for which one message may wait; returns how many were
+/// Makes several threads send to this one, for which one message may wait; returns how many were
 /// refused.
 fn refused_of<const N: usize>() -> usize {
     enter_bounded(1);

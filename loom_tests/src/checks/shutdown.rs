@@ -67,7 +67,7 @@ fn shutdown_inbox() -> bool {
     // Makes the thread known to the manager here, as loom does not see DashMap's locks.
     drain();
     this().release(object);
-    // Without a pool, as its end would order the two as well.
+    // Uses no pool, as its end would order the two threads as well.
     shut_down_during(seen, || _ = manager().run_inbox())
 }
 
@@ -80,7 +80,7 @@ fn shutdown_root() -> bool {
 /// Shuts down on another thread, twice if need be, while this one calls `answer`; then `rest`
 /// releases what is left, and returns how much.
 fn asked(seen: Arc<Seen>, answer: fn(), rest: fn() -> usize) -> usize {
-    // The first asks, at least.
+    // The first shutdown, at least, asks the other thread.
     let seen = [seen];
     let waiter = spawn(move || shut_down(&seen) || shut_down(&seen));
     answer();

@@ -180,7 +180,8 @@ fn fill_feeding([one, two]: [Object; 2]) {
     this().release(feeds(two));
 }
 
-/// Does not make pools: creating the objects has entered the thread.
+/// Sends both objects to the calling thread, and makes no pools for that: the thread is in the
+/// registry, as it has created the objects.
 fn fill_unpooled([one, two]: [Object; 2]) {
     let this = only_thread();
     this.release(one);
@@ -212,8 +213,9 @@ fn against_exit(fill: fn([Object; 2])) -> String {
     outcome
 }
 
-/// Shuts down while another thread runs what `fill` has returned, which sends the object to the calling
-/// thread. That one checks its own inbox before what the other thread holds, which is nothing by then.
+/// Shuts down while another thread runs what `fill` has returned, which sends the object to the
+/// calling thread. The calling thread looks at its own inbox first, and then at the other thread,
+/// which by then holds nothing.
 fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> String {
     let to = this();
     let seen = [Seen::new()];

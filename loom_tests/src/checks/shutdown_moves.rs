@@ -61,8 +61,9 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Shuts down, while this thread moves an object, given to it by `fill`, by the function that
-/// returned: if shutdown is done, the object is destroyed.
+/// Shuts down on another thread, while this one moves an object: `fill` puts the object in its
+/// first place, and returns the function that moves it. If the shutdown is done, the object is
+/// destroyed.
 fn while_moving<F: FnOnce()>(fill: fn(Object) -> F) -> bool {
     drain();
     let (seen, object) = watched();
@@ -81,7 +82,8 @@ fn on_death(f: impl FnOnce() + Send + Sync + 'static) -> Ref<OnDrop> {
     Ref::new(OnDrop::new(f))
 }
 
-/// Drains a pool with the object within no budget, and closes it.
+/// Drains a pool that holds the object with a budget of 0, so that the object goes to the backlog,
+/// and closes the pool.
 fn leave(object: Object) {
     let mut pool = AutoreleasePool::new();
     pool.autorelease(object);

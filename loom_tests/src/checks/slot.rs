@@ -103,8 +103,8 @@ fn ends<R>(slot: Arc<Slot<Probe>>, reader: Thread<R>) -> R {
     result
 }
 
-/// Stores, and tries to release the old object at once, while another thread reads; that also gets
-/// the old object's address.
+/// Stores, and tries to release the old object at once, while another thread calls `read`, with the
+/// slot and the old object's address.
 fn during_store<R: Send + 'static>(
     read: impl FnOnce(Arc<Slot<Probe>>, usize) -> R + Send + 'static,
 ) -> R {
@@ -236,7 +236,7 @@ fn rcu() -> usize {
     assert_eq!(slot.load_full().0, 2);
     drop(slot);
     settle();
-    // More than three: a copy that loses the exchange dies at once.
+    // There may be more than three: a copy that loses the exchange dies at once.
     assert!(take_deaths().len() >= 3);
     mine
 }

@@ -25,12 +25,12 @@ pub fn collect_and_release() {
     AutoreleasePool::new().create(());
 }
 
-/// Runs what waits; returns whether all is quiet.
+/// Runs the releases and closures that wait; returns whether none is left.
 pub fn quiesce() -> bool {
     manager().quiesce(Duration::ZERO)
 }
 
-/// Does what [`quiesce`] does; asserts that all is quiet only after these were seen.
+/// Does what [`quiesce`] does; if nothing is left, asserts that these were seen.
 pub fn quiesce_after(seen: &[std::sync::Arc<Seen>]) -> bool {
     let quiet = quiesce();
     assert_seen(quiet, seen);
@@ -127,7 +127,7 @@ pub struct Overlap(std::sync::Arc<Parts>);
 #[derive(Default)]
 struct Parts {
     steps: AtomicU32,
-    /// Not loom's lock, which would order what the two do.
+    /// The lock is std's: loom's would order what the two threads do.
     done: std::sync::Mutex<Vec<Range<u32>>>,
     /// An atomic that both threads use, if loom sees them share nothing else when they begin.
     shared: Option<loom::sync::atomic::AtomicU32>,

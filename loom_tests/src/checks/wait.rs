@@ -35,7 +35,7 @@ pub fn models() -> Vec<Model> {
             &["answered", "asked too late"],
         )
         .timed()
-        // One switch between the wake-up and the emptying of the backlog is what it is for.
+        // The model is about one switch: between the wake-up and the emptying of the backlog.
         .bounded(2),
         model!(
             shutdown_exit,

@@ -71,7 +71,7 @@ fn finish(mut child: Child) -> bool {
     let output = child.stdout.take().expect("it is piped");
     let last = BufReader::new(output).lines().map_while(Result::ok).last();
     let status = child.wait().expect("the process was started");
-    // With an exit code, the panic hook has said why.
+    // If there is an exit code, the panic hook has said why the process failed.
     if status.code().is_none() {
         let seed = last.unwrap_or_default();
         eprintln!("seed {seed}: {status}\nto replay it: cargo shuttle --replay {seed}");

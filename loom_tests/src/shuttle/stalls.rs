@@ -16,7 +16,7 @@ pub struct Stalls {
     random: Random,
     is_new: bool,
     switches: u64,
-    /// The threads that stall, and until which switch.
+    /// The threads that stall, and the number of the switch at which each goes on.
     until: BTreeMap<TaskId, u64>,
 }
 

@@ -151,7 +151,8 @@ impl<T: ?Sized> Deref for StackBox<'_, T> {
 impl<T: ?Sized> DerefMut for StackBox<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`; the box is borrowed mutably, so nobody else has a reference.
+        // SAFETY: the box owns the value, which stays in its memory as long as the box exists; the
+        // box is borrowed mutably, so nobody else has a reference.
         unsafe { self.ptr.as_mut() }
     }
 }

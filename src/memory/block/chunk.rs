@@ -192,8 +192,9 @@ impl ChunkPtr {
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(super) fn original(self) -> Self {
-        // SAFETY: the chunk exists, as for `deref`, and nothing writes this field after `new`.
-        // No reference to the header is made with the exposed provenance.
+        // SAFETY: the chunk exists while one of its blocks is in use or its owner holds it
+        // (invariant 2 of `block`), and nothing writes this field after `new`. No reference to the
+        // header is made with the exposed provenance.
         unsafe { (&raw const (*self.0.as_ptr()).shared.original).read() }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
 /// Memory stays valid, and the collection's alone, until it is freed; copies and clones are the
 /// same allocator.
 pub(crate) unsafe trait ForCollections {
-    /// The memory that a collection passes back, by the allocator's own pointer.
+    /// Memory that a collection passes back, in the form of the allocator's own pointer.
     type Memory: Copy;
 
     /// Allocates memory, which a collection can pass back.
@@ -66,8 +66,8 @@ pub(crate) unsafe trait ForCollections {
     /// It is memory of this layout, from this allocator, which the caller gives up.
     unsafe fn free_memory(&self, memory: Self::Memory, layout: Layout);
 
-    /// Returns whether memory in use should stay if a collection shrinks to this layout: moving
-    /// would save nothing.
+    /// Returns whether a collection that shrinks to this layout should keep this memory, because
+    /// moving would save nothing.
     fn is_best_for(&self, memory: Self::Memory, layout: Layout) -> bool;
 
     /// Resizes memory in place, if it is large enough. Returns the allocator's own pointer to it,
@@ -339,7 +339,7 @@ unsafe impl ForCollections for BlockAllocator {
     fn reserve_spare(&self, layout: Layout) -> Option<NonNull<u8>> {
         let is_block = class_of(layout).is_some();
         let layout = if is_block { SPARE } else { layout };
-        // Without a cap: the collection frees its old memory as soon as it has moved.
+        // Ignores the cap: the collection frees its old memory as soon as it has moved.
         let memory = self.shared().alloc_large(layout, None).ok()?;
         if is_block {
             expose(memory);
@@ -351,11 +351,11 @@ unsafe impl ForCollections for BlockAllocator {
 /// The kind of memory that a collection passes back.
 #[derive(Clone, Copy)]
 pub(crate) enum CollectionMemory {
-    /// A block, and its chunk; both pointers with the provenance of the chunk.
+    /// A block, and its chunk; both pointers have the provenance of the chunk.
     Block(NonNull<u8>, ChunkPtr),
-    /// [`SPARE`] memory, with the provenance of all of it.
+    /// Memory of the layout [`SPARE`]; the pointer has provenance for all of it.
     Spare(NonNull<u8>),
-    /// No memory, or memory of the global allocator, for a layout that no block fits; with the
-    /// collection's pointer.
+    /// For a layout that no block fits: no memory if its size is 0, else memory of the global
+    /// allocator. The pointer is the collection's.
     NoBlock(NonNull<u8>),
 }

@@ -83,7 +83,7 @@ pub(crate) struct Heap {
     /// Chunks without a block in use.
     unused: ChunkList,
     chunks: AllChunks,
-    /// In [`HEAPS`].
+    /// The heap's link in [`HEAPS`].
     link: Link,
     /// The fewest chunks in `unused` since the window of `idle` began.
     least_unused: Cell<usize>,

@@ -49,7 +49,8 @@ impl HeapOwner {
     }
 
     fn get(&self) -> u64 {
-        // Relaxed: as in `set`.
+        // Relaxed: a thread finds its own key here only if it wrote the key itself, and a nudge of
+        // a former owner does no harm.
         self.0.load(Ordering::Relaxed)
     }
 
@@ -77,12 +78,12 @@ pub(super) struct HeapCounters {
     chunks: AtomicU64,
     /// The number of chunks without a block in use.
     pub(super) unused: Counter,
-    /// Fragmentation of all blocks that were handed out.
+    /// The waste of all blocks that were handed out.
     pub(super) waste_allocated: Counter,
-    /// Fragmentation of all blocks that the owner freed.
+    /// The waste of all blocks that the owner freed.
     pub(super) waste_freed: Counter,
-    /// Fragmentation of all blocks that other threads freed, plus the amount by which resizing in
-    /// place has lowered waste, modulo 2^64. Shared.
+    /// The waste of all blocks that other threads freed, plus the amount by which resizing in place
+    /// has lowered waste, modulo 2^64. Shared.
     pub(super) waste_lowered: Counter,
     /// The number of blocks that other threads freed and that the owner has put back.
     pub(super) freed_remotely: Counter,
@@ -103,7 +104,8 @@ impl HeapCounters {
 
     /// Sets the number of chunks. Owner only.
     pub(super) fn set_chunks(&self, n: u64) {
-        // Relaxed: as in `chunks`.
+        // Relaxed: only an owner decides by this number, and the next owner sees it as it sees the
+        // rest of the heap.
         self.chunks.store(n, Ordering::Relaxed);
     }
 

@@ -145,7 +145,7 @@ impl AllocatorShared {
             held: held as usize,
         })?;
         let Some(made) = make() else {
-            // Also forgets that the hook was called for the soft cap, if this count was the reason.
+            // If only these bytes exceeded the soft cap, this also lets the hook be called again.
             self.release(bytes);
             return Err(AllocError::OutOfMemory { layout: asked });
         };
@@ -164,7 +164,8 @@ impl AllocatorShared {
 
     /// Subtracts bytes that were freed, or that were counted but not made.
     pub(super) fn release(&self, bytes: u64) {
-        // Relaxed: as in `admit`.
+        // Relaxed: it publishes nothing. Memory is counted until after it was freed, so the count
+        // is never less than what is held.
         let left = self.held.fetch_sub(bytes, Ordering::Relaxed) - bytes;
         if self.soft_cap.is_some_and(|cap| left <= cap as u64) {
             // Relaxed: depending on timing, the hook is called once more or once less.
@@ -242,7 +243,7 @@ impl AllocatorShared {
     /// Calls the hook if the allocator exceeds its soft cap: once, until it has been below the cap
     /// again. The hook is foreign code, which may use all heaps. For callers with a handle.
     pub(super) fn check_soft_cap(&self) {
-        // Relaxed: as in `admit` and `release`.
+        // Relaxed: depending on timing, the hook is called once more or once less.
         let held = || self.held.load(Ordering::Relaxed);
         let is_exceeded = self.soft_cap.is_some_and(|cap| held() > cap as u64);
         if !is_exceeded || self.soft_cap_reported.swap(1, Ordering::Relaxed) != 0 {
@@ -340,7 +341,7 @@ pub struct BlockStats {
     /// How many requests ever went to the global allocator, because they were too large for a block
     /// or aligned to more than blocks are, or because a collection got no block to shrink into.
     pub large: u64,
-    /// Bytes of those requests.
+    /// Bytes of the requests that `large` counts.
     pub large_bytes: u64,
     /// Bytes of large memory in use, in an allocator with a cap, which counts them; else 0.
     pub live_large_bytes: u64,

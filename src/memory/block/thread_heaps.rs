@@ -113,7 +113,8 @@ impl ThreadHeaps {
     /// Returns the calling thread's `ThreadHeaps`, if it has any and has not exited.
     fn current_if_any<'h>() -> Option<&'h Self> {
         let heaps = POINTERS.with(|pointers| pointers.heaps.get());
-        // SAFETY: as in `current`.
+        // SAFETY: boxed by `enter`, and freed only by the thread's exit, which first replaces the
+        // pointer.
         (!heaps.is_null() && heaps != exited()).then(|| unsafe { &*heaps })
     }
 
@@ -464,8 +465,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: us
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
-        // Shows models that the counters are changed before the push, after which the heap may be
-        // freed: they do not see counters.
+        // Stands for the changes of the counters, which models do not see: they must come before
+        // the push, after which the heap may be freed.
         heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters.waste_lowered.add_shared(waste as u64);

@@ -93,7 +93,7 @@ impl HandoffPool {
         self.autorelease(Ref::new_from(value, BlockSource::Process))
     }
 
-    /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
+    /// Makes the thread `to` release all entries, newest first, in its next outermost drain, and
     /// returns their number. This pool is empty afterwards and can be used again.
     ///
     /// If `to` has ended, the next outermost drain of any thread releases the entries. If `to` is a

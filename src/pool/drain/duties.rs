@@ -32,7 +32,7 @@ const STEPS: usize = 64;
 
 /// One duty, a row of the table.
 struct Duty {
-    /// The duty's releases, in words, for the event about a drain that does not end.
+    /// A description of the duty's releases, for the event about a drain that does not end.
     releases: &'static str,
     /// Returns whether the duty can be served now. Runs no foreign code.
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
@@ -140,7 +140,7 @@ pub(super) struct Agenda {
     /// True if the drain should collect what slots have retired: when it begins, and again when it has
     /// released orphans, whose destructors may have closed pools that held the epoch.
     epoch: bool,
-    /// The releases, in words, of the last duty that had anything to do.
+    /// The description of the releases of the last duty that had anything to do.
     pub(super) latest: &'static str,
     /// True once the drain has begun to answer `shutdown`.
     answers: bool,
@@ -269,8 +269,8 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     }
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    // If nothing is deferred any more, a destructor that retired many references has collected, and
-    // only the claim is left to do.
+    // If nothing is deferred any more, a destructor that retired many references has collected them
+    // already: then they are orphans, which this drain must still claim.
     let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
         false => mine.is_some() && ORPHANS.has_releases(),
@@ -329,7 +329,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         match pools.claimed.next(inbox) {
             Next::Run(message) => {
                 let (n, rest) = pools.while_running(|| drain.run_message(message, until));
-                record.releases.done(n.into());
+                record.releases.count_done(n.into());
                 left = left.saturating_sub(n as usize);
                 rest.into_iter().for_each(|m| pools.claimed.put_back(m));
             }

@@ -451,7 +451,7 @@ pub(super) fn release_few(
     let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
-        // Other figures, so that those above stay in registers.
+        // Uses other figures, so that those above stay in registers.
         let mut nested = Unmetered::default();
         progress = release_nesting(pool, stack, &mut nested, panics);
         counts.taken += nested.taken;

@@ -192,8 +192,8 @@ enum Way {
 }
 
 impl Way {
-    /// Chooses the way for the newest of these entries, which is for this object; `deep` is the
-    /// scope's.
+    /// Chooses the way to release the newest of these entries, whose object this is; `deep` says
+    /// whether the scope is deep.
     #[inline(always)]
     fn of<P: Pace>(entries: &Entries, object: &Header, deep: bool) -> Self {
         // In the usual case the entry's is the only reference, so the object has no other entry.
@@ -340,7 +340,7 @@ pub(super) fn release_plain<'n>(
     released
 }
 
-/// Returns whether the object below the newest one, which has this type, has it, too.
+/// Returns whether the second-newest object has this type, which is that of the newest.
 /// [`destroy_alike`] takes longer to begin than to destroy one object.
 #[inline(always)]
 fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
@@ -415,7 +415,7 @@ fn destroy_foreign(
         if !ptr::eq(object.type_info, type_info) || !object.count.is_all(1) {
             break;
         }
-        // Each entry is taken out before its destructor runs, as in `stretch`.
+        // Each entry is taken out before its destructor runs, which may add entries or panic.
         // SAFETY: no code that could take the entry out has run since `newest` returned it.
         unsafe { entries.pop() };
         mark = entries.mark();

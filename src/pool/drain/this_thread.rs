@@ -142,7 +142,7 @@ pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
 #[cold]
 #[inline(never)]
 unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {
-    // SAFETY: as in `pool_closed`.
+    // SAFETY: the pool was open, so the `ThreadPools` has not been freed (invariant 3 of `pool`).
     if unsafe { pools.as_ref() }.count_closed() {
         THIS.with(|this| {
             if ptr::eq(this.late.get(), pools.as_ptr()) {
@@ -344,7 +344,7 @@ pub(in crate::pool) fn exit(
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    // Normally 0.
+    // Counts the token pools that are still open: normally none.
     let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
     pools.detach(guards + tokens + 1);
     if guards > 0 {

@@ -146,7 +146,7 @@ impl Sample {
             }
             has_room
         });
-        // Only now: reading a name may run foreign code.
+        // Gets the names last: this may run foreign code.
         let mut names: Vec<_> = names.into_iter().map(ObjectName::get).collect();
         let (first, size) = (names.first().copied(), names.len());
         names.sort_unstable();

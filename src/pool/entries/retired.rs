@@ -162,7 +162,7 @@ impl Retired {
 /// Returns how many retired references and orphans wait or are running, except those that the calling
 /// thread itself is running.
 pub(crate) fn outstanding() -> usize {
-    // In this order, as retired references become orphans.
+    // Reads the two figures in this order, as retired references become orphans.
     let deferred = epoch::deferred();
     deferred + ORPHANS.outstanding()
 }

@@ -88,7 +88,8 @@ impl<T> Segment<T> {
     /// # Safety
     /// The caller has reserved the slot, and calls this once.
     unsafe fn write(this: NonNull<Self>, slot: usize, item: NonNull<T>) -> bool {
-        // SAFETY: the reserved slot, whose mark this exchange has not found yet, keeps the segment.
+        // SAFETY: the caller has reserved the slot and has not written to it yet, which keeps the
+        // segment alive.
         let segment = unsafe { this.as_ref() };
         // Release: pairs with the Acquire of `take_slot`, so that the uses of the object happen
         // before its release. Model: remote_release_drain.
@@ -133,7 +134,7 @@ impl<T> Segment<T> {
         let segment = unsafe { this.as_mut() };
         segment.slots.iter_mut().for_each(FreeWitness::freed);
         segment.late.freed();
-        // SAFETY: the contract.
+        // SAFETY: `make` got the segment from `boxed`, and nobody accesses it any more.
         _ = unsafe { unbox(this) };
     }
 }
@@ -183,7 +184,7 @@ impl<T> Segments<T> {
                 ) {
                     Ok(_) => return true,
                     Err(now) => {
-                        // SAFETY: it was not published.
+                        // SAFETY: the new segment was not published.
                         unsafe { Segment::free(new) };
                         head = now;
                     }

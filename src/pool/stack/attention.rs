@@ -6,7 +6,8 @@ use crate::sync::cell::Cell;
 use crate::sync::elapsed;
 use std::time::Duration;
 
-/// The duties of a thread that closing a pool must notice. Every close reads this word.
+/// One bit for each reason why closing a pool, even an empty one, must do more for its thread.
+/// Every close reads these bits.
 #[derive(Default)]
 pub(crate) struct Attention {
     bits: Cell<u8>,

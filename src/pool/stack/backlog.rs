@@ -167,7 +167,8 @@ impl Backlog {
             next = releasing.outer;
         }
         self.items.with(|items| {
-            // SAFETY: as in `change`; `f` runs no foreign code.
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`): `f` runs no
+            // foreign code.
             for item in unsafe { &*items }.iter() {
                 let goes_on = match item {
                     // SAFETY: `f` runs no foreign code, so no entry is taken out.

@@ -142,7 +142,7 @@ pub(in crate::pool) const ENDLESS: u32 = 1_000;
 #[derive(Clone, Copy)]
 pub(crate) struct Limit {
     generations: u32,
-    /// After this time of the clock, the limit is [`ENDLESS`] generations.
+    /// When the clock reaches this time, the limit falls to [`ENDLESS`] generations.
     deadline: Option<Duration>,
 }
 
@@ -159,7 +159,7 @@ impl Limit {
         deadline: None,
     };
 
-    /// Returns a limit of 100,000 generations, or of [`ENDLESS`] once the clock is past `deadline`.
+    /// Returns a limit of 100,000 generations, which falls to 1,000 ([`ENDLESS`]) at `deadline`.
     pub(crate) fn until(deadline: Duration) -> Self {
         Self {
             deadline: Some(deadline),

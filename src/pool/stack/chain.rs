@@ -114,9 +114,10 @@ impl PoolStack {
         }
     }
 
-    /// Removes the frames of guard pools above `frame`, which is in the chain, up to the next barrier
-    /// or token pool. Returns the token pool, if it is one. If the pool that was current before the
-    /// scope of `frame` is closed, guard pools stay.
+    /// Removes the frames of guard pools above `frame`, which is in the chain, up to the next
+    /// barrier or token pool. Returns that token pool; `None` for a barrier, or if there is
+    /// neither. If the pool that was current before the scope of `frame` is closed, guard pools
+    /// stay.
     #[cold]
     pub(in crate::pool) fn cut_guards_above(&self, frame: &ChainFrame) -> Option<&PoolState> {
         let stay = frame.is_former_closed();

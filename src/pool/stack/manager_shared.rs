@@ -61,13 +61,13 @@ impl Watermark {
 /// nothing else: each thread uses the new value when it next reads it.
 #[derive(Debug)]
 pub(crate) struct Watermarks {
-    /// Of entries in a root pool.
+    /// The watermark of root pools, in entries.
     pub(crate) root: Watermark,
-    /// A [`RootPolicy`].
+    /// The [`RootPolicy`], as a number.
     root_policy: Setting,
-    /// Of releases in a backlog.
+    /// The watermark of backlogs, in releases.
     pub(crate) backlog: Watermark,
-    /// Of entries in a guard or token pool.
+    /// The watermark of guard and token pools, in entries.
     pub(crate) pool: Watermark,
 }
 
@@ -201,7 +201,8 @@ impl PoolStackStats {
         // Release: pairs with the fence of `hot::review::unreleased`, which follows in `shutdown`'s look at
         // all figures. Model: shutdown_root.
         figure.store(len as u64, Ordering::Release);
-        // Release: as above. Model: shutdown_sent_to_backlog.
+        // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count
+        // sees the new figure. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);
     }
 
@@ -246,7 +247,8 @@ impl PoolStackStats {
 
     /// Clears the request, because the thread is about to serve it.
     pub(crate) fn answer(&self) {
-        // Relaxed: as in `ask`; the lock of `changed` publishes that the request has been served.
+        // Relaxed: the lock of `changed` publishes that the request has been served. A swap, as
+        // loom does not order two threads' stores to one atomic.
         self.asked.swap(0, Ordering::Relaxed);
     }
 
@@ -323,7 +325,7 @@ impl ManagerShared {
     pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
         self.departed.add(thread);
         self.threads.remove(&key);
-        // A `shutdown` that waits for this thread has asked it for something.
+        // If the thread was asked, a `shutdown` waits for its answer.
         if thread.was_asked() {
             self.changed.wake();
         }
@@ -337,13 +339,15 @@ impl ManagerShared {
     }
 
     pub(crate) fn drop_handle(&self) {
-        // Relaxed: as in `add_handle`.
+        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
+        // handles that it has itself.
         self.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: as in `add_handle`.
+        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
+        // handles that it has itself.
         self.handles.load(Ordering::Relaxed) == 0
     }
 

@@ -38,9 +38,10 @@
 //!    the drained pool, which remains open meanwhile. So a frame that does not name the pool it is
 //!    part of is always a barrier; a frame that does is a barrier while the pool belongs to a
 //!    scope.
-//! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back, the
-//!    notes that the last drain was budgeted, and that the former current pool is closed. A pool without extras and drains is *plain*: if it has
-//!    no entries either, removing its frame closes it.
+//! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back,
+//!    and the notes that the last drain was budgeted or that the former current pool is closed. A
+//!    pool without extras and drains is *plain*: if it has no entries either, removing its frame
+//!    closes it.
 //! 4. A drain borrows the pool's guard, and a token cannot be popped during a drain of its pool. So
 //!    drains nest only for root pools; but a drain that answers `shutdown` drains its own pool once
 //!    more, and so does the exit of a thread for a token pool, if a destructor ends the process.
@@ -210,7 +211,7 @@ impl PoolLife {
         }
     }
 
-    /// Makes the token by which the pool was popped stale.
+    /// Invalidates the token by which the pool was popped.
     pub(super) fn end_generation(&self) -> Then {
         self.expect(&[TOKEN], 0);
         if let Some(next) = self.generation.get().checked_add(1) {
@@ -280,7 +281,8 @@ impl PoolLife {
         self.generation() == generation && self.is(PoolKind::Token)
     }
 
-    /// Returns how often the pool was closed by a token, if it has no generation of its own.
+    /// Returns the generation: how often a token has closed the pool, unless `set_generation` has
+    /// set another number.
     pub(in crate::pool) fn generation(&self) -> u32 {
         self.generation.get()
     }

@@ -118,7 +118,8 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn pin_first(&self) {
-        // SAFETY: as in `name`.
+        // SAFETY: owner only (invariant 1 of `pool`), and the name changes only while the pool is
+        // being opened or closed.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
         self.pin.open(&self.thread_pools().participant, name);
         // The pin is an extra, so that closing the pool closes the pin, too.

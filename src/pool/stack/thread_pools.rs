@@ -378,7 +378,7 @@ impl ThreadPools {
         run: impl FnOnce() -> R,
     ) -> R {
         let result = self.while_running(run);
-        inbox.done(weight);
+        inbox.count_done(weight);
         result
     }
 

@@ -34,7 +34,7 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// What a weakened operation becomes.
+/// The replacement for an operation that is weakened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weaker {
     /// An operation with this ordering.

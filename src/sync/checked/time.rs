@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// After this many turns of a wait in a row without an operation of another thread, no other thread
-/// can run: the other threads in waits with a timeout, at most three, have had their turns by then,
-/// and so have threads that yield.
+/// If a wait gets this many turns in a row and no other thread makes an operation, no other thread
+/// can run: by then, threads that yield, and the other threads in waits with a timeout, at most
+/// three, have had their turns.
 const TURNS: u32 = 12;
 
 static PASSES: AtomicBool = AtomicBool::new(false);

@@ -218,7 +218,7 @@ mod tests {
         static TWO: [Place; 2] = [const { Place::new() }; 2];
         static LIST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
         let start = Barrier::new(RACERS);
-        // Half of the threads begin with the second one.
+        // Half of the threads take the second place first.
         let take = |nth: usize| {
             start.wait();
             let mut both = [0; 2];

@@ -1,5 +1,6 @@
-// What the memory interfaces of Cocos2d-x and axmol share: pools, references, and the members of their counted
-// class. Not for programs: cocos2d.hpp and axmol3.hpp include it, once they have declared the class.
+// The code that the memory interfaces of Cocos2d-x and axmol share: pools, references, and the
+// members of their counted class. Not for programs: cocos2d.hpp and axmol3.hpp include it, once
+// they have declared the class.
 //
 // RP_COCOS_NAMESPACE and RP_COCOS_REF are their namespace and the class, RP_COCOS_ROOT_NAME is the name of the
 // root pool, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a RefPtr by itself, and RP_COCOS_TAGS
@@ -102,7 +103,8 @@ public:
     explicit AutoreleasePool(std::string_view name);
     explicit AutoreleasePool(const std::string& name) : AutoreleasePool(std::string_view(name)) {}
     explicit AutoreleasePool(const char* name) : AutoreleasePool(std::string_view(name)) {}
-    // Clears the pool. Only its own entries: other pools stay as they are, whatever the order.
+    // Releases the entries of this pool only: other pools stay as they are, in whatever order pools
+    // end.
     ~AutoreleasePool();
     AutoreleasePool(const AutoreleasePool&) = delete;
     AutoreleasePool& operator=(const AutoreleasePool&) = delete;
@@ -110,8 +112,9 @@ public:
     // Takes over a reference; after n calls with an object, the pool releases it n times. Null fails an
     // assertion, and is ignored without one.
     void addObject(RP_COCOS_REF* object);
-    // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear of this
-    // pool has called, leaves the rest to that clear, or, first in first out, goes on where it is.
+    // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear
+    // of this pool has called, leaves the rest to that clear; but a pool that is first in, first
+    // out releases the rest here.
     void clear();
     bool isClearing() const { return clearing_ != 0; }
     // Returns whether the pool has an entry for the object; false for null.
@@ -130,7 +133,7 @@ private:
     bool is_root() const;
     // Returns whether the pool itself, without the library's, has an entry for the object.
     bool has(RP_COCOS_REF* object) const;
-    // Opens the library's pool; nothing is to be opened for first in, first out.
+    // Opens the library's pool; does nothing if this pool is first in, first out.
     void open();
 
     std::string name_;
@@ -598,7 +601,7 @@ public:
     explicit WeakPtr(T* object) noexcept : weak_(object) {}
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const RefPtr<U>& r) noexcept : weak_(static_cast<T*>(r.get())) {}
-    // Empty if the object is dead.
+    // The pointer is empty if the object is dead.
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const WeakPtr<U>& other) noexcept : WeakPtr(other.lock()) {}
     WeakPtr& operator=(T* object) noexcept {

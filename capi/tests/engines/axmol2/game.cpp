@@ -1,5 +1,5 @@
-// What engine and games of axmol 2 do with these headers. The test also compiles it with the names of axmol 2.1,
-// whose class is called Ref.
+// Uses these headers as the engine and games of axmol 2 do. The test also compiles it with the
+// names of axmol 2.1, whose class is called Ref.
 #ifdef MACROS_FIRST
 #include "base/Macros.h"
 #endif

@@ -1,4 +1,4 @@
-// What engine and games of v2 do with these headers.
+// Uses these headers as the engine and games of v2 do.
 #ifdef MACROS_FIRST
 #include "ccMacros.h"
 #endif

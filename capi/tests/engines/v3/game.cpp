@@ -1,4 +1,4 @@
-// What engine and games of v3 and v4 do with these headers.
+// Uses these headers as the engine and games of v3 and v4 do.
 #ifdef MACROS_FIRST
 #include "base/ccMacros.h"
 #endif

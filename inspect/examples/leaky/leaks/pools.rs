@@ -18,7 +18,7 @@ pub struct Leak22Sprite(pub u64);
 /// In a handoff pool that was forgotten.
 pub struct Leak23Scene(pub u64);
 
-/// More entries than a pool ever has that is drained.
+/// More entries than any pool that is drained ever has.
 const MANY: u64 = 12_000;
 
 #[inline(never)]

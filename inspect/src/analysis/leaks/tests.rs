@@ -366,15 +366,15 @@ fn one_object_does_not_decide_for_others_that_cannot_tell() {
     let others = objects(&mut b, 2, 1);
     let tasks = kept(&mut b, 512);
     each_in_one(&mut b, tasks, &jobs, &TASK);
-    // Stale words of all jobs but the first, which only its task holds: that shows that they are
-    // stale.
+    // Adds stale words of all jobs but the first. Only its task holds the first job: that shows
+    // that these words are stale.
     let channels = kept(&mut b, 1024);
     each_in_one(&mut b, channels, &jobs[1..], &STALE);
     let other_tasks = kept(&mut b, 256);
     each_in_one(&mut b, other_tasks, &others, &TASK);
     each_in_one(&mut b, channels, &others[..1], &STALE);
-    // The second of these has one word in its list, not two, so no group of that list seems to hold
-    // it.
+    // The second of the other jobs has one word in its list, not two, so no group of that list
+    // seems to hold it.
     each_in_one(&mut b, other_tasks, &others[1..], &TASK[..1]);
     let other_channels = kept(&mut b, 2048);
     each_in_one(&mut b, other_channels, &others[1..], &STALE);

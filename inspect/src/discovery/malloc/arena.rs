@@ -4,7 +4,7 @@ use crate::discovery::regions::{Region, Regions};
 use crate::image::{Image, Module};
 use std::ops::Range;
 
-/// Where malloc keeps what, in bytes from the beginning of an arena.
+/// The offsets of malloc's variables from the beginning of an arena, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MallocLayout {
     /// The first of [`FAST_BINS`] lists of small chunks that are free but look used.
@@ -162,18 +162,18 @@ const MOST: usize = 1 << 14;
 /// changed them.
 const CHANGING: usize = 2;
 
-/// The size of the header of a heap that is not the first arena's: in versions before 2.35, and
-/// since then.
+/// The size of the header of a heap, unless it is the first arena's: in versions before 2.35, and
+/// in later ones.
 const HEAP_HEADERS: [u64; 2] = [32, 48];
 
 /// The arenas of a program.
 #[derive(Debug, Default)]
 pub(super) struct Arenas {
-    /// The first one, which is a variable of the C library.
+    /// The address of the first arena, which is a variable of the C library.
     main: Option<u64>,
     /// The addresses of all arenas.
     pub(super) all: Vec<u64>,
-    /// The topmost chunk of each, which is free, by address.
+    /// The topmost chunks of all arenas, which are free, by address.
     pub(super) tops: Vec<u64>,
 }
 

@@ -25,7 +25,7 @@ const MARKS: u64 = 7;
 /// The size of the smallest chunk.
 const SMALLEST: u64 = 32;
 
-/// From a chunk to its memory.
+/// The distance from a chunk to its memory, in bytes.
 const TO_MEMORY: u64 = 16;
 
 /// Memory that is allocated and not freed.
@@ -47,9 +47,9 @@ impl Allocation {
 /// A chunk that malloc does not count as free; a thread's cache or a fast bin may have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// Its address.
+    /// The address of the chunk.
     pub(super) start: u64,
-    /// Its size, a multiple of 16, and whether it is [mapped](MAPPED).
+    /// The size of the chunk, a multiple of 16, and whether the chunk is [mapped](MAPPED).
     head: u64,
 }
 
@@ -145,7 +145,7 @@ pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
         .collect()
 }
 
-/// The furthest from the beginning of its mapping that aligned memory is looked for.
+/// How far after the beginning of its mapping aligned memory is looked for, in bytes.
 const FURTHEST: u64 = 128 << 10;
 
 /// Adds chunks that are mappings of their own, outside of memory that arenas manage, which is by
@@ -189,7 +189,8 @@ fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
     Chunk::mapped(start + offset, size - offset)
 }
 
-/// The most chunks in one list of a cache that is believed: what the settings of malloc allow.
+/// The greatest number of chunks in one list of a cache that is believed: malloc's settings allow
+/// no more.
 const MOST_CACHED: u64 = u16::MAX as u64;
 
 /// Returns the addresses of memory that looks used but is free, in caches and fast bins, in order.
@@ -300,7 +301,7 @@ mod tests {
 
     const START: u64 = 0x5500_0000_0000;
 
-    /// As glibc 2.36 has them.
+    /// Returns the layout of glibc 2.36.
     fn layout() -> MallocLayout {
         MallocLayout {
             fast_bins: 16,

@@ -36,7 +36,7 @@ pub(super) struct Notes {
 pub(super) struct FileRange {
     pub(super) start: u64,
     end: u64,
-    /// Where it begins in the file, in bytes.
+    /// The offset in the file at which the part begins, in bytes.
     pub(super) offset: u64,
     pub(super) name: String,
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 pub(super) struct Load {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Where its bytes are in the file.
+    /// The offset of the segment's bytes in the file.
     pub(super) offset: u64,
     /// How many bytes the file has, at most as many as there are addresses.
     pub(super) file_len: u64,

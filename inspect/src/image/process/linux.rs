@@ -46,7 +46,7 @@ enum MappedFile {
     Elf(Arc<Mmap>),
     /// A file that is mapped to read it.
     Other,
-    /// It cannot be opened: it was deleted, or is out of sight.
+    /// The file cannot be opened: it was deleted, or the inspector has no path to it.
     Unknown,
 }
 
@@ -325,7 +325,7 @@ impl Prepared {
 
 /// The treatment of the pages of a mapping. Private pages that were written to are always copied.
 enum Policy {
-    /// Cannot be read.
+    /// The mapping cannot be read, so nothing is copied.
     Skip,
     /// Pages that were not copied are zero.
     Zero,

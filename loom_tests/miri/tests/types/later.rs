@@ -13,7 +13,7 @@ fn the_reclaimer_of_the_process_ends() {
     // Without this, Miri reports the reclaimer's thread.
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["sent", "dropped"]);
-    // The next one.
+    // Starts the next reclaimer.
     assert!(try_drop_later(log.node("again", vec![])).is_ok());
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["again"]);

@@ -1,4 +1,4 @@
-//! Uses each public type of releasepool: see docs/CHECKING.md there.
+//! Uses each public type of releasepool: see docs/CHECKING.md of that crate.
 
 mod foreign;
 mod frames;

@@ -72,7 +72,7 @@ fn a_value_is_made_at_another_home() {
     let (send, receive) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     let home = thread::spawn(move || {
-        // So that the thread has pools.
+        // Gives the thread its pools.
         drop(PoolManager::global().pool());
         send.send(PoolManager::global().current_thread().unwrap())
             .unwrap();

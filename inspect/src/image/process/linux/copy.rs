@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 /// Bytes that are read at once: so few that the processor's cache has them until they are looked at.
 const PART: usize = 1 << 19;
 
-/// The least that is allocated if the process has grown since the preparation.
+/// The bytes that are allocated at a time if the process has grown since the preparation.
 const MORE: usize = 1 << 24;
 
 /// A range of memory that was read.
@@ -37,7 +37,7 @@ pub(super) struct Copies {
     /// How many runs there were before the range that is read: runs do not extend over two ranges,
     /// which may be of two mappings.
     before: usize,
-    /// Only counts, and reads always to the same place.
+    /// True if bytes are only counted: all are read to the same place.
     dry: bool,
 }
 

@@ -17,9 +17,9 @@ pub(super) const ARENA: u64 = 64 << 20;
 
 /// The ranges of memory that addresses may point to, and the heap of malloc.
 pub(super) struct Filter {
-    /// First addresses, and how many bytes follow.
+    /// The first address of each span, and its number of bytes.
     spans: Vec<(u64, u64)>,
-    /// Where the heap is that `brk` has made.
+    /// The range of the heap that `brk` has made.
     heap: Range<u64>,
 }
 

@@ -15,7 +15,7 @@ const SLOW_LIMIT: u64 = 1 << 40;
 /// Finds pages that have contents.
 pub(super) struct Pages {
     pagemap: File,
-    /// The kernel has no `PAGEMAP_SCAN`.
+    /// True if the kernel has no `PAGEMAP_SCAN`.
     slow: AtomicBool,
     page_size: u64,
 }

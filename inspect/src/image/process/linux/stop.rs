@@ -39,7 +39,7 @@ pub(super) struct StoppedProcess {
 
 struct Traced {
     tid: Tid,
-    /// The signal that it was about to receive, or 0.
+    /// The signal that the thread was about to receive, or 0.
     signal: i32,
 }
 

@@ -211,7 +211,7 @@ fn models(comment: &str) -> &str {
 
 /// Returns a hash of a text, without imports, and without comments but for the names of models. FNV-1a,
 /// which is the same wherever this is built.
-fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     let mut is_import = false;
     let code = |line| match str::trim(line) {
         comment if comment.starts_with("//") => models(comment),

@@ -12,12 +12,11 @@ use super::copy::{self, LOOM, TESTS};
 use super::mutant::{self, Kind, Mutant, Verdict};
 use super::order::text::normal;
 use super::places::{Function, functions};
-use super::report::{Chosen, keep};
+use super::report::{Chosen, hash, keep};
 use crate::rust;
 use errors::{Culprits, Diagnostic, culprits};
 use render::{Place, Switched, rendered};
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 /// The module that the copy has: the switches.
@@ -294,19 +293,15 @@ impl Program {
         Ok(())
     }
 
-    /// Stands for a mutant and the file that it is in.
+    /// Stands for a mutant and the code of the file that it is in.
     fn key(&self, mutant: usize) -> String {
         let (place, code) = &self.code[mutant];
-        let (source, inside, _) = &self.places[*place];
-        let mut hasher = DefaultHasher::new();
-        (
-            inside,
-            code,
-            &self.mutants[mutant].what,
-            &self.sources[*source].text,
-        )
-            .hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
+        let text = &self.sources[self.places[*place].0].text;
+        hash(&format!(
+            "{}\n{code}\n{}",
+            self.mutants[mutant].name(),
+            hash(text)
+        ))
     }
 
     /// Compiles the copy as far as errors go; returns whether it compiles. If not, mutants are taken out.

@@ -80,7 +80,7 @@ pub(crate) fn heavy<'l, L: Iterator<Item = &'l LightFence>>(lights: impl Fn() ->
     let local = 0_u8;
     // No other call that runs now has this address.
     let mark = (&raw const local).addr();
-    // Looks at the list after the fence: a reader that is not in it yet makes an ordinary fence
+    // Reads the list after the fence: a reader that is not in it yet makes an ordinary fence
     // later.
     if lights().filter(|light| light.revoke(mark)).count() == 0 {
         return true;

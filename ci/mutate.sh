@@ -37,8 +37,9 @@
 #
 # Runs with N show mutants only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt,
 # after each 700 mutants, about, and at its end, which comes early once there is a file target/mutate/stop. One that is
-# stopped goes on where it was, as long as the programs stay as they are. The report has the figures of each file, a checksum of the code that was
-# examined, each survivor with the number of checks that it was shown to, and the checks that noticed the others.
+# stopped goes on where it was, as long as the programs stay as they are. The report has the figures of each file, a
+# checksum of the code that was examined, each survivor with the number of checks that it was shown to, and the checks
+# that noticed the others.
 #
 # Each survivor has a reason in ci/mutate/reasons.txt, which begins with one of these words:
 #

@@ -111,7 +111,7 @@ struct Round {
     has_run: bool,
     loops: Vec<(&'static str, ThreadHandle)>,
     drops: Vec<(ThreadKey, PendingDrops)>,
-    managers: Vec<(PoolManager, Look)>,
+    managers: Vec<(Look, PoolManager)>,
     kept: usize,
 }
 
@@ -122,35 +122,35 @@ impl Round {
     fn run(until: Duration, released: &mut Released, panics: &mut FirstPanic) -> Self {
         let _ = later::end_within(Duration::ZERO);
         loops::ask_all(until);
-        let managers = PoolManager::all();
         let mut has_run = false;
-        for manager in &managers {
+        for manager in PoolManager::all() {
             let released = released.entry(manager.shared().id).or_default();
             has_run |= manager.run_own(until, released, panics);
             _ = manager.ask_others();
         }
-        // No manager is examined before all have been served: destructors of one may use another.
         let drops = later::end_within(Duration::ZERO);
         let loops = loops::living();
-        let looks: Vec<_> = managers.iter().map(PoolManager::look_at_own).collect();
+        // No manager is examined before all have been served: destructors of one may use another, or
+        // make one.
+        let look = |manager: PoolManager| (manager.look_at_own(), manager);
         Self {
             has_run,
             loops,
             drops,
-            managers: managers.into_iter().zip(looks).collect(),
+            managers: PoolManager::all().into_iter().map(look).collect(),
             kept: home_ref::homeless_count() as usize,
         }
     }
 
     fn is_done(&self) -> bool {
-        let is_shut_down = self.managers.iter().all(|(_, look)| look.is_done());
+        let is_shut_down = self.managers.iter().all(|(look, _)| look.is_done());
         is_shut_down && self.loops.is_empty() && self.drops.is_empty() && self.kept == 0
     }
 
     /// Returns whether waiting could not change what is left.
     fn waits_for_caller(&self) -> bool {
         let is_own = |key: ThreadKey| Some(key) == current_key();
-        let mut looks = self.managers.iter().map(|(_, look)| look);
+        let mut looks = self.managers.iter().map(|(look, _)| look);
         !self.has_run
             && looks.all(Look::waits_for_caller)
             && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
@@ -165,10 +165,13 @@ impl Round {
         });
         let drops = self.drops.into_iter().map(|(_, drops)| drops);
         let mut left = self.managers;
-        left.retain(|(_, look)| !look.is_done());
-        let managers = left.into_iter().map(|(manager, look)| ManagerLeft {
-            name: manager.label().to_owned(),
-            report: look.report(released[&manager.shared().id], elapsed),
+        left.retain(|(look, _)| !look.is_done());
+        let managers = left.into_iter().map(|(look, manager)| {
+            let released = released.get(&manager.shared().id).copied();
+            ManagerLeft {
+                name: manager.label().to_owned(),
+                report: look.report(released.unwrap_or(0), elapsed),
+            }
         });
         let kept = home_ref::homeless().into_iter();
         let kept = kept.map(|((type_name, home), values)| KeptValues {

@@ -104,6 +104,10 @@ fn managers_that_feed_others_or_other_threads_are_all_finished() {
     finish(LONG).unwrap();
     assert_eq!(log.sorted(), [0, 1]);
     worker.join();
+    let makes = move || PoolManager::new().autorelease(Ref::new(log.probe(2)));
+    autorelease(Ref::new(on_drop(makes)));
+    finish(LONG).unwrap();
+    assert_eq!(log.count(), 3);
 }
 
 #[test]

@@ -79,6 +79,14 @@ pub fn models() -> Vec<Model> {
         .bounded(3)
         .plain_bounded(1),
         model!(
+            epoch_filled,
+            "a thread loads, stores and collects, while another one is collecting: what it has loaded lives on",
+            &["0", "1"],
+        )
+        .bounded(2)
+        .plain(&["1"])
+        .plain_bounded(0),
+        model!(
             epoch_bumps,
             "three collections, each of an object of its own, during one pin",
             ALL,
@@ -289,6 +297,28 @@ fn epoch_collectors() -> usize {
     let released = take_deaths().len();
     other.join();
     ends(slot, 2 - released);
+    released
+}
+
+/// Returns how many objects this thread's collection has released.
+fn epoch_filled() -> usize {
+    let (slot, _) = slot();
+    slot.store(probe());
+    let door = Door::new();
+    let there = door.clone();
+    let other = spawn_with(&slot, move |slot| {
+        let pool = AutoreleasePool::new();
+        let loaded = slot.load(&pool);
+        slot.store(probe());
+        epoch_collect();
+        there.wait();
+        loaded.look();
+    });
+    collect_and_release();
+    let released = take_deaths().len();
+    door.open();
+    other.join();
+    ends(slot, 3 - released);
     released
 }
 

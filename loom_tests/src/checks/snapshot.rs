@@ -25,6 +25,12 @@ pub fn models() -> Vec<Model> {
             "a snapshot while a thread ends that has created objects and destroyed some: each counts once",
             &["alive", "ended"],
         ),
+        model!(
+            snapshot_posts,
+            "a snapshot of a thread that has run a post whose sender has not returned: another post counts",
+            &["1 waits", "2 wait"],
+        )
+        .bounded(2),
     ]
     .into()
 }
@@ -96,4 +102,21 @@ fn snapshot_exit() -> bool {
     drop(kept);
     assert_eq!(take_deaths().len(), 3);
     alive
+}
+
+fn snapshot_posts() -> &'static str {
+    let here = this();
+    let sender = spawn_without_exit(move || here.post(note).unwrap());
+    manager().run_inbox();
+    this().post(note).unwrap();
+    let waiting = manager().snapshot().thread(this().key()).unwrap().inbox;
+    let has_run = take_ran_on().len();
+    sender.join();
+    manager().run_inbox();
+    assert_eq!(has_run + take_ran_on().len(), 2);
+    match waiting {
+        1 => "1 waits",
+        2 if has_run == 0 => "2 wait",
+        _ => panic!("{waiting} of {} wait", 2 - has_run),
+    }
 }

@@ -143,6 +143,7 @@ impl Retired {
             place.fill();
         }
         // Read before the fence: what is put in later may have been removed from slots after it.
+        // Model: epoch_filled.
         let tags = self.tags();
         let oldest = epoch::oldest_pin();
         for (place, tag) in self.0.iter().zip(tags) {

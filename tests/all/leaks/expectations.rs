@@ -113,7 +113,14 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
             expect_gone(&scene, "in a cache");
             autoreleasepool(|_| {});
             let events = still_alive();
+            let more = autoreleasepool(|pool| {
+                expect_gone(&scene, "in a pool of this thread, too");
+                pool.autorelease(scene.clone());
+                autoreleasepool(|_| {});
+                still_alive().len() - events.len()
+            });
             done.wait();
+            assert_eq!(more, 0, "it gets some drains");
             let event = only(&events);
             assert_eq!(event.pool.as_deref(), Some("cache"));
             let holder = "held by pool \"cache\" of thread holder (";

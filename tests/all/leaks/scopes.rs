@@ -39,19 +39,21 @@ fn a_thread_that_enters_is_in_the_scope_until_it_leaves() {
     let scope = leaks::scope();
     let handle = scope.handle();
     let thread = thread::spawn(move || {
-        let before = Ref::new(0);
+        let make = || Ref::new(0);
+        let before = make();
         let entry = handle.enter();
-        let within = Ref::new(1);
+        let within = make();
         drop(entry);
-        let after = Ref::new(2);
-        (before, within, after)
+        let after = make();
+        let _entry = handle.enter();
+        (before, within, after, make())
     });
     let made = thread.join().unwrap();
     let report = scope.report();
-    assert_eq!(report.objects(), 1, "{report}");
+    assert_eq!(report.objects(), 2, "{report}");
     let group = only_group(&report);
     let (by, n) = group.threads().next().unwrap();
-    assert!(by.contains(", ended") && n == 1, "{report}");
+    assert!(by.contains(", ended") && n == 2, "{report}");
     drop(made);
     scope.assert_none();
 }

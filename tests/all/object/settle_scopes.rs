@@ -276,6 +276,7 @@ fn what_concerns_the_thread_waits_for_the_destructor_around_a_settle_scope() {
         let object = Ref::new(log.probe(2));
         thread::spawn(move || to.release(object)).join().unwrap();
         settle_scope(|| {
+            drop(Ref::new(on_drop(|| settle_scope(|| ()))));
             assert_eq!(global().run_inbox(), 0);
             global().quiesce(Duration::ZERO);
             let mut pool = AutoreleasePool::new();

@@ -68,6 +68,18 @@ fn ordinary_operations_leave_the_backlog_alone() {
 }
 
 #[test]
+fn a_backlog_counts_until_the_destructors_of_its_entries_have_run() {
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| {
+        assert_eq!(global().drain_backlog(Budget::All).released, 0);
+        assert_eq!(figures(global()).backlog, 1, "`shutdown` waits for it");
+    }));
+    pool.drain_within(Budget::Count(0));
+    global().drain_backlog(Budget::All);
+    assert_eq!(figures(global()).backlog, 0);
+}
+
+#[test]
 fn each_manager_has_a_backlog_of_its_own() {
     let log = Log::new();
     let manager = PoolManager::new();

@@ -82,6 +82,22 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
 }
 
 #[test]
+fn as_many_retired_objects_as_fill_pages_are_released() {
+    alone!(|| {
+        let slot = Slot::new(Ref::new(0));
+        // Those of the last page, after the two collections that begin while the pool is pinned.
+        for stores in (1..20).chain(240..270).chain(370..400) {
+            let pool = AutoreleasePool::new();
+            slot.load(&pool);
+            (0..stores).for_each(|n| slot.store(Ref::new(n)));
+            drop(pool);
+            assert!(global().quiesce(LONG));
+            assert_eq!(live(), 1, "after {stores} stores");
+        }
+    });
+}
+
+#[test]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn retired_objects_take_little_memory_while_a_pin_lasts() {
     const STORES: usize = 100_000;

@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, alone, events, global, listen, me, on_drop};
+use crate::support::{LONG, Log, alone, events, global, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::pool::InboxHook;
 use releasepool::{AutoreleasePool, Budget, HomeRef, Looper, Ref, autoreleasepool};
@@ -47,6 +47,10 @@ fn the_first_message_of_each_kind_after_run_inbox_calls_the_hook() {
             assert!(told.take() <= 1);
         });
         assert_eq!((run_inbox(), told.take()), (1, 0));
+        for _ in 0..2 {
+            elsewhere(|here| here.post(|| panic!("posted")).unwrap());
+            assert_eq!((panic_of(run_inbox), told.take()), ("posted".into(), 1));
+        }
     }
     assert_eq!(log.ids(), [0, 1, 0, 1, 0, 1]);
 }

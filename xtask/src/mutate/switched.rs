@@ -24,7 +24,7 @@ const SWITCH: &str = include_str!("switched/switch.rs.txt");
 
 const ROOT: &str = "src/lib.rs";
 
-/// The mutants that do not compile.
+/// The mutants that do not compile, and the functions that must stay constant.
 const WRONG: &str = "target/mutate/wrong";
 
 /// How many mutants are examined, about, before what became of them is kept.
@@ -276,6 +276,9 @@ impl Program {
         // Those that did not in an earlier run, of files that have not changed since.
         let known = std::fs::read_to_string(WRONG).unwrap_or_default();
         let mut known: BTreeSet<String> = known.lines().map(str::to_owned).collect();
+        // The copy must be as it was then, or what is known of its programs is lost.
+        let constant = known.iter().filter_map(|line| line.strip_prefix("const "));
+        self.constant = constant.map(str::to_owned).collect();
         let all = std::mem::take(&mut self.left);
         let is_new = |&&mutant: &&usize| !known.contains(&self.key(mutant));
         self.left = all.iter().filter(is_new).copied().collect();
@@ -285,6 +288,7 @@ impl Program {
             for way in [TESTS, LOOM] {
                 while !self.check(way)? {
                     known.extend(all.difference(&self.left).map(|&mutant| self.key(mutant)));
+                    known.extend(self.constant.iter().map(|name| format!("const {name}")));
                     let lines: String = known.iter().map(|key| format!("{key}\n")).collect();
                     std::fs::write(WRONG, lines).map_err(|e| format!("{WRONG}: {e}"))?;
                 }

@@ -29,6 +29,10 @@ const LOOM: [&str; 5] = [
     "LOOM_CHECKPOINT_FILE",
 ];
 
+/// In the copy of the crate, never in itself, loom finds in one run of four that one of its executions is not the
+/// same when it is repeated.
+const NOT_REPEATED: &str = "model posts_during_post, plain";
+
 /// How long a check may take with no mutant on.
 const LONG: Duration = Duration::from_secs(900);
 
@@ -170,7 +174,8 @@ pub fn baseline(
         let read = |file| std::fs::read(file).unwrap_or_default();
         let printed = String::from_utf8_lossy(&read(&prints)).into_owned();
         // A model that checks nothing proves nothing.
-        let passed = passed && !printed.starts_with("checked 0 ");
+        let is_sure = way.notes.is_none() || check.name != NOT_REPEATED;
+        let passed = passed && is_sure && !printed.starts_with("checked 0 ");
         let reached = reached(&read(&notes), &printed);
         let known = Known {
             check,
@@ -186,7 +191,7 @@ pub fn baseline(
             true => drop(known.insert(i, of)),
             // The copy needs more stack, and is slower: there are checks that notice this.
             false if way.notes.is_some() => {
-                println!("left out, as it fails with no mutant on: {name}")
+                println!("left out, as it may fail with no mutant on: {name}")
             }
             false => return Err(format!("{name} fails with no mutant on")),
         }

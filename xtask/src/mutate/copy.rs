@@ -95,8 +95,8 @@ pub const LOOM: Way = Way {
 pub const TESTS: Way = Way {
     target: "target/mutate/tests",
     config: "build.rustflags=['--cap-lints=allow']",
-    check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib",
-    build: "test --no-run --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib --tests",
+    check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde,tracing --lib",
+    build: "test --no-run --profile=mutants --features=allocator-api2,leak-detection,metrics,serde,tracing --lib --tests",
 };
 
 /// The models of the project itself, as `cargo loom` builds them.

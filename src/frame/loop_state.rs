@@ -98,10 +98,9 @@ impl LoopState {
         Ok(())
     }
 
-    /// Returns whether the loop was closed, and has run or dropped what it had accepted; or its thread
-    /// has ended.
+    /// Returns whether the loop was closed, and has run or dropped what it had accepted.
     pub(super) fn has_ended(&self) -> bool {
-        self.timers.lock().has_ended || !self.thread.is_alive()
+        self.timers.lock().has_ended
     }
 
     pub(super) fn wake(&self) {

@@ -199,13 +199,21 @@ fn posts_of_a_loop_that_is_made_while_the_thread_ends_run_there() {
             // The thread's exit destroys it.
             autorelease(Ref::new(on_drop(move || {
                 let frames = quick();
-                frames.proxy().post(noting(&log, 0)).unwrap();
+                let proxy = frames.proxy();
+                proxy.post(noting(&log, 0)).unwrap();
+                for (id, delay) in [(1, Duration::ZERO), (2, HOUR)] {
+                    let probe = log.probe(id);
+                    proxy.post_after(delay, move || drop(probe)).unwrap();
+                }
                 if forget {
                     std::mem::forget(frames);
                 }
             })));
         });
-        assert_died(&log, &[0], home);
+        assert_eq!(
+            (log.sorted(), log.threads()),
+            (vec![0, 1, 2], vec![home; 3])
+        );
     }
 }
 

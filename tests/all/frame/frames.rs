@@ -72,6 +72,7 @@ fn a_frame_is_busy_from_its_beginning_until_it_is_drained() {
     loop {
         let config = FrameConfig::new().frame_time(time);
         let mut frames = FrameLoop::new(config.min_drain(Duration::ZERO));
+        frames.tick(|_| ());
         // Time before the frame is not the frame's.
         thread::sleep(time);
         let start = Instant::now();

@@ -89,7 +89,7 @@ const WAYS: usize = 4;
 
 #[derive(Clone, Copy)]
 struct CauseCount {
-    /// The hash of the cause; 0 if this place is unused.
+    /// The hash of the cause. An unused place has 0, and no occurrences.
     cause: u64,
     occurrences: u64,
     /// Number of occurrences at the last report.
@@ -148,7 +148,6 @@ impl Limiter {
     /// Returns the cause's entry.
     fn add(&mut self, cause: u64, times: u64) -> &mut CauseCount {
         self.now += 1;
-        let cause = cause.max(1);
         let set = &mut self.sets[cause as usize % SETS];
         let at = set
             .iter()
@@ -202,10 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn an_endless_drain_and_its_cut_are_two_causes() {
+        let event = |count| Event::new(EventKind::EndlessDrain, String::new()).count(count);
+        assert_ne!(event(1_000).cause(), event(100_001).cause());
+    }
+
+    #[test]
     fn the_table_keeps_a_cause_in_each_place() {
         let mut limiter = Limiter::new();
         for expected in [Some(1), None] {
-            for cause in 1..=(SETS * WAYS) as u64 {
+            for cause in 0..(SETS * WAYS) as u64 {
                 assert_eq!(admit(&mut limiter, cause, 1), expected, "{cause}");
             }
         }

@@ -205,7 +205,7 @@ impl Event {
                 0 if sampled < count => {
                     write!(f, ", {} of which were sampled: ", Grouped(sampled))?;
                 }
-                0 if types.len() == 1 && count == 1 => return write!(f, ", a {name}"),
+                0 if count == 1 => return write!(f, ", a {name}"),
                 0 if types.len() == 1 => return write!(f, ", all of them {name}"),
                 0 => f.write_str(", most of them ")?,
                 _ => f.write_str(", ")?,
@@ -265,10 +265,21 @@ mod tests {
             (ForeignLeft, 1, "with 1 reference; it is leaked:"),
             (ForeignLeft, 2, "with 2 references; they are leaked:"),
             (BacklogWatermark, 1, "1 release waits in the backlog"),
-            (EndlessDrain, 1_000, "1,000 generations, the latest a T;"),
+            (
+                EndlessDrain,
+                1_000,
+                "runs them for 1,000 generations, the latest a T; the drain ends only",
+            ),
+            (
+                EndlessDrain,
+                1_001,
+                "1,001 generations, the latest a T; the drain leaves the rest",
+            ),
         ] {
             assert_says(&event(kind).pool("p").of_type("T").count(count), words);
         }
+        let of_no_type = event(CutOff).pool("p").count(2);
+        assert_says(&of_no_type, "autoreleasing into pool \"p\"; 2 entries");
     }
 
     #[test]

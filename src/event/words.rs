@@ -91,6 +91,7 @@ pub(super) fn name_in_label(label: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::thread::spawn;
 
     #[test]
     fn numbers_are_grouped() {
@@ -98,5 +99,11 @@ mod tests {
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
         let counted = [0, 1, 1_000].map(|n| counted(n, "entry", "entries"));
         assert_eq!(counted, ["0 entries", "1 entry", "1,000 entries"]);
+    }
+
+    #[test]
+    fn a_thread_that_has_not_used_the_crate_is_named() {
+        let asserts = || assert_eq!(current_label(), "fresh (without a key)");
+        spawn("fresh", asserts).unwrap().join().unwrap();
     }
 }

@@ -101,6 +101,8 @@ mod tests {
             assert!(whole >= size && whole % REGION == 0 && whole - size < REGION);
             let inside = [1, 2, size / 2, size, whole];
             assert!(!inside.iter().any(|offset| contains(thin(memory, *offset))));
+            // A smaller object was there before.
+            note(memory, Layout::new::<usize>());
             // Twice, as the thread forgets all but the last regions.
             for _ in 0..2 {
                 note(memory, object);

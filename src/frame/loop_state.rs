@@ -98,10 +98,9 @@ impl LoopState {
         Ok(())
     }
 
-    /// Returns whether the loop was closed, and has run or dropped what it had accepted; or its thread
-    /// has ended.
+    /// Returns whether the loop was closed, and has run or dropped what it had accepted.
     pub(super) fn has_ended(&self) -> bool {
-        self.timers.lock().has_ended || !self.thread.is_alive()
+        self.timers.lock().has_ended
     }
 
     pub(super) fn wake(&self) {
@@ -356,6 +355,7 @@ impl Timers {
 mod tests {
     use super::*;
     use crate::frame::proxy::LoopProxy;
+    use crate::sync::thread::spawn;
     use crate::thread::current::current;
     use std::sync::Arc;
 
@@ -366,6 +366,34 @@ mod tests {
             let proxy = LoopProxy(Arc::new(state));
             proxy.request_frame();
             assert_eq!(proxy.0.needs_frame(), kind == FRAMES);
+        }
+    }
+
+    fn looper() -> Arc<LoopState> {
+        Arc::new(LoopState::new(ThreadHandle(current().unwrap()), "looper"))
+    }
+
+    #[test]
+    fn the_room_for_delayed_posts_shrinks_as_they_run() {
+        let proxy = LoopProxy(looper());
+        for _ in 0..500 {
+            _ = proxy.post_after(Duration::ZERO, || ()).unwrap();
+        }
+        let ran = proxy.0.run_waiting(|_| {
+            let posts = &proxy.0.timers.lock().delayed;
+            assert!(posts.capacity() <= 64 || posts.len() >= posts.capacity() / 4);
+        });
+        assert_eq!((ran.closures, ran.panics), (500, 0));
+    }
+
+    #[test]
+    fn a_loop_that_is_closed_while_it_sleeps_makes_no_other_round() {
+        for _ in 0..if cfg!(miri) { 2 } else { 100 } {
+            let state = looper();
+            let there = state.clone();
+            let closer = spawn("closer", move || there.ask_to_close()).unwrap();
+            assert!(!state.wait_for_work());
+            closer.join().unwrap();
         }
     }
 }

@@ -189,6 +189,20 @@ fn the_report_says_what_is_left_and_where() {
 }
 
 #[test]
+fn a_loop_is_left_until_it_has_dropped_its_posts() {
+    alone!();
+    let (send, receive) = mpsc::channel();
+    let frames = quick();
+    let finishes = on_drop(move || _ = send.send(thread::spawn(|| finish(Duration::ZERO)).join()));
+    let post = move || drop(finishes);
+    frames.proxy().post_after(HOUR, post).unwrap();
+    drop(frames);
+    let report = receive.recv().unwrap().unwrap().unwrap_err();
+    assert_eq!(report.loops[0].kind, "frame loop");
+    finish(LONG).unwrap();
+}
+
+#[test]
 fn frame_loops_of_other_threads_are_asked_and_their_runs_return() {
     let slow = || FrameLoop::new(FrameConfig::new().frame_time(HOUR));
     alone!();

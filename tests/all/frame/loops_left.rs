@@ -2,7 +2,7 @@
 //! their thread. What they accepted runs on their thread, or is reported.
 
 use crate::frame::framed_posts::seen;
-use crate::frame::{HOUR, let_delays_pass, noting, quick};
+use crate::frame::{HOUR, let_delays_pass, noting, on_demand, quick};
 use crate::support::{
     Log, Worker, alone, assert_died, events_of, log_of, me, named_to_the_end, on_drop,
     quiesce_until,
@@ -13,6 +13,7 @@ use releasepool::{
     frame::{Frame, LoopProxy},
 };
 use std::cell::RefCell;
+use std::ops::ControlFlow::Break;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -199,13 +200,21 @@ fn posts_of_a_loop_that_is_made_while_the_thread_ends_run_there() {
             // The thread's exit destroys it.
             autorelease(Ref::new(on_drop(move || {
                 let frames = quick();
-                frames.proxy().post(noting(&log, 0)).unwrap();
+                let proxy = frames.proxy();
+                proxy.post(noting(&log, 0)).unwrap();
+                for (id, delay) in [(1, Duration::ZERO), (2, HOUR)] {
+                    let probe = log.probe(id);
+                    proxy.post_after(delay, move || drop(probe)).unwrap();
+                }
                 if forget {
                     std::mem::forget(frames);
                 }
             })));
         });
-        assert_died(&log, &[0], home);
+        assert_eq!(
+            (log.sorted(), log.threads()),
+            (vec![0, 1, 2], vec![home; 3])
+        );
     }
 }
 
@@ -236,7 +245,10 @@ fn what_the_posts_of_a_thread_s_last_loop_autorelease_is_released() {
     let probe = log.probe(0);
     // The thread releases it when it closes its inbox.
     worker.run(me).release(Ref::new(on_drop(move || {
-        let frames = quick();
+        let mut frames = on_demand();
+        frames.tick(|_| ());
+        // It cannot sleep any more.
+        frames.run(|_| Break(()));
         let post = move || autorelease(Ref::new(probe));
         frames.proxy().post(post).unwrap();
         LOOP.set(Some(frames));

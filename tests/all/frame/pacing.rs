@@ -1,12 +1,12 @@
 //! When a frame is made, how much time it covers, and what a late frame leaves for later.
 
-use crate::frame::{HOUR, Told, enough, noting, on_demand};
+use crate::frame::{HOUR, Told, enough, noting, on_demand, quick};
 use crate::support::{LONG, Log, alone, on_drop, wait_until};
 use releasepool::{FrameLoop, Ref, frame::FrameConfig};
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn delta_is_zero_at_first_and_after_a_pause() {
@@ -71,9 +71,11 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
             assert!(proxy.cancel(id));
         }
     });
-    let mut began = Vec::new();
+    let (mut began, ui) = (Vec::new(), frames.proxy());
     frames.run(|frame| {
-        began.push(std::time::Instant::now());
+        began.push(Instant::now());
+        // Ends the next sleep at once.
+        ui.request_frame();
         enough(frame.index() == 4)
     });
     stop.note(0);
@@ -201,6 +203,42 @@ fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
     });
     other.join().unwrap();
     assert_eq!(log.count(), 5);
+}
+
+#[test]
+fn a_post_that_ends_a_sleep_runs_before_a_release_that_was_sent_after_it() {
+    const ROUNDS: u64 = if cfg!(miri) { 2 } else { 200 };
+    let log = Log::new();
+    let mut frames = FrameLoop::new(late().on_demand());
+    let proxy = frames.proxy();
+    let other = thread::spawn(move || {
+        for round in 1..=ROUNDS as usize {
+            // The loop makes this release without a frame, and sleeps again.
+            proxy.thread().release(Ref::new(log.probe(0)));
+            wait_until(|| log.count() == 3 * round - 2);
+            (0..round).for_each(|_| thread::yield_now());
+            proxy.post(noting(&log, 1)).unwrap();
+            proxy.thread().release(Ref::new(log.probe(2)));
+            wait_until(|| log.count() == 3 * round);
+        }
+        proxy.request_frame();
+    });
+    frames.run(|frame| enough(frame.index() == ROUNDS + 1));
+    other.join().unwrap();
+    assert_eq!(log.ids(), [0, 1, 2].repeat(ROUNDS as usize));
+}
+
+#[test]
+fn a_frame_waited_from_the_end_of_the_one_before() {
+    let mut frames = quick();
+    let (mut end, mut pause) = (Instant::now(), Duration::ZERO);
+    frames.run(|frame| {
+        pause = end.elapsed();
+        thread::sleep(Duration::from_millis(1));
+        end = Instant::now();
+        enough(frame.index() == 1)
+    });
+    assert!(frames.last_report().unwrap().waited <= pause);
 }
 
 #[test]

@@ -45,8 +45,10 @@ fn wake_hook_is_called_once_between_two_frames() {
 #[test]
 fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
     let (_, mut frames) = log_and_loop();
-    let told = told_by(&mut frames);
     let proxy = frames.proxy();
+    proxy.request_frame();
+    let told = told_by(&mut frames);
+    assert_eq!(told.take(), 1, "at once, as a frame was requested before");
     frames.tick(|_| ());
     assert_eq!((told.take(), frames.next_due()), (0, None));
     proxy.request_frame();

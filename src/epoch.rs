@@ -723,7 +723,7 @@ pub(crate) fn has_deferred() -> bool {
 /// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     // Counts the batch before the flag is cleared, so that no thread sees meanwhile that nothing
-    // waits. Relaxed: both change one word. Model: slot_drained_empty.
+    // waits. Relaxed: both change one word. Model: epoch_taken.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);

@@ -723,7 +723,7 @@ pub(crate) fn has_deferred() -> bool {
 /// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     // Counts the batch before the flag is cleared, so that no thread sees meanwhile that nothing
-    // waits. Relaxed: both change one word. Model: slot_drained_empty.
+    // waits. Relaxed: both change one word. Model: epoch_taken.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -789,9 +789,16 @@ pub(crate) fn deferred() -> usize {
 
 /// Returns whether this many waiting references of one thread are worth a collection.
 pub(crate) fn is_due(waiting: u64) -> bool {
-    // These rare attempts let a thread that seldom stores find a pool that holds the epoch.
-    let rarely = || elapsed().as_millis() as u64 >= EPOCH.collected.get() + RARE_MS;
-    waiting != 0 && (waiting % EVERY == 0 || waiting.is_power_of_two() && rarely())
+    is_due_after(waiting, || {
+        (elapsed().as_millis() as u64).saturating_sub(EPOCH.collected.get())
+    })
+}
+
+/// Returns what [`is_due`] does. `idle` returns the milliseconds since the last collection.
+fn is_due_after(waiting: u64, idle: impl FnOnce() -> u64) -> bool {
+    // The rare attempts let a thread that seldom stores find a pool that holds the epoch.
+    let rarely = || waiting.is_power_of_two() && idle() >= RARE_MS;
+    waiting != 0 && (waiting % EVERY == 0 || rarely())
 }
 
 /// Notes that a thread has collected; now and then, emits events for what has waited for long.
@@ -800,9 +807,14 @@ pub(crate) fn note_collection() {
     let at = now.as_millis() as u64;
     EPOCH.collected.set(at);
     if at >= EPOCH.next_look.get() {
-        EPOCH.next_look.set((now + LONG / 4).as_millis() as u64);
+        EPOCH.next_look.set(next_look(now));
         look(now);
     }
+}
+
+/// Returns when pools that hold the epoch are looked at next, in milliseconds.
+fn next_look(now: Duration) -> u64 {
+    (now + LONG / 4).as_millis() as u64
 }
 
 /// Returns whether anything holds the epoch.
@@ -873,4 +885,25 @@ described! {
             next = offset_of!(Pin, listed),
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_and_looks_are_due_after_numbers_and_times() {
+        let due = |idle| (0..200).filter(move |n| is_due_after(*n, || idle));
+        assert!(due(99).eq([64, 128, 192]));
+        assert!(due(100).eq([1, 2, 4, 8, 16, 32, 64, 128, 192]));
+        assert_eq!(next_look(Duration::from_secs(3)), 3_250);
+    }
+
+    #[test]
+    fn a_text_is_locked_again_once_there_is_room_for_it() {
+        let locks = Cell::new(0);
+        let lock = || locks.set(locks.get() + 1);
+        assert_eq!(copied(lock, |_| ((), "name")).1, "name");
+        assert_eq!(locks.get(), 2);
+    }
 }

@@ -122,6 +122,11 @@ pub mod parts {
         epoch::oldest_pin()
     }
 
+    /// Returns whether any retired reference waits for a collection or a pin.
+    pub fn is_deferred() -> bool {
+        epoch::has_deferred()
+    }
+
     /// Returns how many retired references and orphans wait.
     pub fn outstanding() -> usize {
         retired::outstanding()

@@ -5,7 +5,7 @@
 use super::steps::*;
 use releasepool::model::parts::{
     Atomic, Cell, epoch_collect, epoch_glance, epoch_held_by, epoch_now, epoch_oldest_pin,
-    epoch_seal, outstanding, pin, pinned,
+    epoch_seal, is_deferred, outstanding, pin, pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -120,6 +120,11 @@ pub fn models() -> Vec<Model> {
         )
         .bounded(2)
         .plain_bounded(1),
+        model!(
+            epoch_taken,
+            "a reference that is held is deferred throughout while a collection takes it",
+            &["false", "true"],
+        ),
         model!(
             epoch_holders,
             "a report names a pool that is pinned for the first time meanwhile",
@@ -380,6 +385,18 @@ fn epoch_passed_on() -> bool {
     let other = spawn(epoch_collect);
     slot.store(probe());
     assert_ne!(outstanding(), 0, "nobody has released it");
+    let is_ready = other.join();
+    ends(slot, 2);
+    is_ready
+}
+
+fn epoch_taken() -> bool {
+    let (slot, _) = slot();
+    let other = spawn(epoch_collect);
+    pinned(|| {
+        slot.store(probe());
+        assert!(is_deferred(), "the pin holds it");
+    });
     let is_ready = other.join();
     ends(slot, 2);
     is_ready

@@ -1,16 +1,18 @@
 //! All memory that the crate allocates is freed.
 
 use crate::support::allocator::{BYTES, left_over};
-use crate::support::{Bomb, alone, each_alone, global, me, panic_of};
+use crate::support::teardown::push_work;
+use crate::support::{Bomb, Worker, alone, each_alone, global, me, panic_of};
 #[cfg(target_os = "linux")]
 use crate::support::{resident, sized};
 use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
-    event,
+    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, Slot, autorelease,
+    autoreleasepool, event,
 };
 use std::cell::Cell;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::thread;
 
 fn live() -> u64 {
@@ -115,10 +117,23 @@ fn deep_structure() {
     assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
 }
 
+/// Uses a slot on a thread that begins before the one of the last call has ended, and after its exit.
+fn use_slot() {
+    static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(0)));
+    static LAST: Mutex<Option<Worker>> = Mutex::new(None);
+    let worker = Worker::new("reader");
+    worker.run(|| {
+        push_work(|| _ = SLOT.with(|n| *n));
+        *SLOT.load(&AutoreleasePool::new())
+    });
+    let last = LAST.lock().unwrap().replace(worker);
+    last.into_iter().for_each(Worker::join);
+}
+
 /// The name of some work, the work, how often it is done, and a bound on the bytes that it leaves.
 type Case = (&'static str, fn(), usize, isize);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     ("a thread that does everything", || ended(busy), 200, 4_096),
     (
         "entries in a thread's root pool",
@@ -172,6 +187,7 @@ const CASES: [Case; 9] = [
     ("a manager", manager_that_comes_and_goes, 500, 16_384),
     ("values that are moved out", move_values_out, 100, 1),
     ("a deep structure", deep_structure, 3, 4_096),
+    ("threads that use a slot", use_slot, 200, 4_096),
 ];
 
 #[test]

@@ -6,8 +6,8 @@
 
 use crate::support::allocator::{FOREIGN, bytes};
 use crate::support::{
-    LONG, Log, Probe, Worker, alone, assert_says, events, fresh_to_the_end, global, listen, logged,
-    me, only, only_event, wait_until,
+    LONG, Log, Probe, Worker, alone, assert_says, events, events_of, fresh_to_the_end, global,
+    listen, logged, me, on_drop, only, only_event, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
@@ -137,12 +137,18 @@ fn one_of_32_empty_pools_advances_the_epoch() {
 #[test]
 fn a_thread_advances_the_epoch_once_its_call_does_not_hold_it() {
     alone!(|| {
-        let slot = Slot::new(Ref::new(0));
-        slot.with(|_| {
+        let slot = Arc::new(Slot::new(Ref::new(0)));
+        let store = |slot: Arc<Slot<i32>>| {
             slot.store(Ref::new(1));
             // These give up, as the call holds the epoch.
             (0..10).for_each(|n| _ = AutoreleasePool::new().create(n));
+        };
+        let (worker, shared) = (Worker::new("stores"), slot.clone());
+        slot.with(|_| {
+            store(slot.clone());
+            worker.run(move || store(shared));
         });
+        assert_eq!(worker.run(empty_pools), None, "it had given up");
         assert!(empty_pools().is_some());
     });
 }
@@ -384,10 +390,23 @@ fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
 #[test]
 fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
     alone!(|| {
+        listen();
         let slot = Arc::new(Slot::new(Ref::new(0)));
+        let (worker, me) = (Worker::new("reader"), thread::current().id());
+        let (read, (tell, told)) = (slot.clone(), channel());
+        let held = move || events_of(me).iter().any(|e| e.kind == EventKind::EpochHeld);
+        worker.begin(move || {
+            let pool = AutoreleasePool::new();
+            tell.send(*read.load(&pool)).unwrap();
+            wait_until(held);
+        });
+        assert_eq!(told.recv(), Ok(0));
         let pool = AutoreleasePool::new();
         slot.load(&pool);
         slot.store(Ref::new(1));
+        assert!(!global().quiesce(Duration::MAX));
+        assert!(held(), "it has not waited for the worker's pool");
+        worker.finish();
         // If it waited, this process would be killed by the limit on child processes.
         assert!(!global().quiesce(Duration::MAX));
         let report = global().shutdown(Duration::MAX).unwrap_err();
@@ -450,6 +469,8 @@ fn pools_that_are_pinned_again_or_opened_again_have_their_own_names() {
 #[test]
 fn shutdown_names_the_pool_that_holds_the_epoch() {
     alone!(|| {
+        // A call that is over. This thread is the first to use slots.
+        OptionSlot::<u8>::empty().rcu(|_| None);
         let worker = Worker::new("reader");
         let other = PoolManager::new();
         let slot = Arc::new(Slot::new(Ref::new(0)));
@@ -468,6 +489,52 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
         assert!(report.to_string().starts_with("not shut down after "));
         assert_says(&report, &["pool \"scene\" has loaded from a slot"]);
     });
+}
+
+#[test]
+fn a_pool_that_nothing_waits_for_is_not_named() {
+    alone!(|| {
+        let slot = OptionSlot::new(Some(Ref::new(on_drop(|| {
+            let (slot, pool) = (Slot::new(Ref::new(0)), AutoreleasePool::new());
+            slot.load(&pool);
+            let shutdown = thread::spawn(|| global().shutdown(Duration::ZERO));
+            let report = shutdown.join().unwrap().unwrap_err();
+            let left = (report.orphans, report.epoch_holders.len());
+            assert_eq!(left, (1, 0), "{report}");
+        }))));
+        slot.store(None);
+        // This thread has used a slot, and has retired nothing.
+        Worker::new("idle").run(|| OptionSlot::<u8>::empty().with(|_| ()));
+        AutoreleasePool::new().drain();
+        assert_eq!(live(), 0);
+    });
+}
+
+#[test]
+fn an_allocator_may_report_and_store_during_a_collection() {
+    static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(0)));
+    // Tries again if a store collected too early, as the last collection was long ago.
+    let tries = || {
+        let (pool, mut other) = (AutoreleasePool::named("scene"), AutoreleasePool::new());
+        SLOT.load(&pool);
+        SLOT.store(Ref::new(0));
+        FOREIGN.set(Some(|| {
+            let report = global().shutdown(Duration::ZERO).unwrap_err();
+            assert_eq!(only(&report.epoch_holders).pool, "scene");
+            (0..63).for_each(|n| SLOT.store(Ref::new(n)));
+        }));
+        other.drain();
+        // The 64th after the collection: a later pin does not hold these.
+        SLOT.store(Ref::new(0));
+        let late = AutoreleasePool::new();
+        SLOT.load(&late);
+        drop(pool);
+        global().quiesce(Duration::ZERO);
+        let is_collected = live() == 1;
+        drop(late);
+        global().quiesce(LONG) && is_collected
+    };
+    alone!(|| assert!((0..99).any(|_| tries())));
 }
 
 #[test]

@@ -85,7 +85,8 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
 fn as_many_retired_objects_as_fill_pages_are_released() {
     alone!(|| {
         let slot = Slot::new(Ref::new(0));
-        // Those of the last page, after the two collections that begin while the pool is pinned.
+        // Around a full page of 254 entries: of all that were stored; and of those that are left after the two
+        // collections, of 64 each, for which there is room while the pool is pinned.
         for stores in (1..20).chain(240..270).chain(370..400) {
             let pool = AutoreleasePool::new();
             slot.load(&pool);

@@ -77,7 +77,8 @@ pub fn models() -> Vec<Model> {
             &["0", "1"],
         )
         .bounded(3)
-        .plain_bounded(1),
+        .plain(&["1"])
+        .plain_bounded(0),
         model!(
             epoch_filled,
             "a thread loads, stores and collects, while another one is collecting: what it has loaded lives on",
@@ -136,7 +137,8 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
         )
         .bounded(2)
-        .plain_bounded(1),
+        .plain(&["new"])
+        .plain_bounded(0),
     ]
     .into()
 }

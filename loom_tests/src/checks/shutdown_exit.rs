@@ -137,7 +137,9 @@ pub fn models() -> Vec<Model> {
             &["one", "none"],
         )
         // Three threads check each other; with 2 more than 25 s in the plain mode.
-        .bounded(1),
+        .bounded(1)
+        .plain(&["none"])
+        .plain_bounded(0),
     ]
     .map(|model| model.else_bounded(3))
     .into()

@@ -21,7 +21,8 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
             load_store,
         )
-        .plain_bounded(1),
+        .plain(&["new"])
+        .plain_bounded(0),
         Model::new(
             "slot_load_full",
             "load_full during a store",

@@ -16,14 +16,16 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
             swap_drain,
         )
-        .plain_bounded(1),
+        .plain(&["new"])
+        .plain_bounded(0),
         Model::new(
             "slot_take_drain",
             "a reader's pool is drained while a writer empties an optional slot",
             &["full", "empty"],
             take_drain,
         )
-        .plain_bounded(1),
+        .plain(&["empty"])
+        .plain_bounded(0),
         Model::new(
             "slot_swap_reclaim",
             "another thread reclaims during a swap",

@@ -29,14 +29,14 @@
 # src/sync, and the files that only C programs reach (foreign/class.rs, foreign/by_hand.rs).
 #
 # A mutant survives if no check notices it of all that reach it: models in both modes, and tests with all features that
-# have code of their own. All but the weakened orderings stand in one program, behind switches. Each is first shown to
-# the quick checks that reach it. What is left is shown to all others, up to 256 mutants of different places at
-# once; a check that fails is shown each half, and so on. A mutant counts as shown only if the check has reached it. A
-# check may take five times as long as without a mutant, and ten seconds. Each run first tries two mutants that
-# a model is known to notice.
+# have code of their own. All but the weakened orderings stand in one program, behind switches. First each is shown to
+# the quick checks that reach it, for some seconds. Then what is left is shown to all others, up to 256 mutants of
+# different places at once; a check that fails is shown each half, and so on. A mutant counts as shown only if the check
+# has reached it. A check may take five times as long as without a mutant, and ten seconds. Each run first tries two
+# mutants that a model is known to notice.
 #
-# Runs with N show mutants only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt,
-# after each 700 mutants, about, and at its end, which comes early once there is a file target/mutate/stop. One that is
+# Runs with N end after the quick checks. A run renews the report, ci/mutate/report.txt, after each 700 mutants, about,
+# that were shown to these, and at its end, which comes early once there is a file target/mutate/stop. One that is
 # stopped goes on where it was, as long as the programs stay as they are. The report has the figures of each file, a
 # checksum of the code that was examined, each survivor with the number of checks that it was shown to, and the checks
 # that noticed the others.
@@ -48,7 +48,8 @@
 #   noticed CHECK     a check outside of the copy fails: Miri, a sanitizer, the C interface, the inspector; `prove`
 #                     runs it with the mutant and without
 #   models            the statement is there for models alone
-#   open              a user could notice it, and no check does yet: it is not proved
+#   open              a user could notice it, and no check does yet: it is not proved. Only such a survivor may not
+#                     have been shown to all checks
 . "$(dirname "$0")/lib.sh"
 
 needs kill

@@ -233,7 +233,7 @@ pub fn is_stopped() -> bool {
 }
 
 /// Where a mutant stands between the two rounds.
-struct Open {
+pub struct Open {
     job: Job,
     /// The checks that reach it, and that it is still to be shown to.
     left: BTreeSet<usize>,
@@ -242,7 +242,7 @@ struct Open {
 }
 
 /// Mutants, and the checks that they are shown to.
-struct Show<'s> {
+pub struct Show<'s> {
     all: &'s [Mutant],
     known: &'s [Known],
     way: &'s Way,
@@ -252,36 +252,38 @@ struct Show<'s> {
     noticed: Mutex<BTreeMap<(&'s str, &'s str), BTreeSet<usize>>>,
 }
 
-/// Returns which check notices each of these mutants.
-pub fn verdicts(
-    all: &[Mutant],
-    jobs: Vec<Job>,
-    known: &[Known],
-    way: &Way,
-    asked: &Asked,
-) -> Result<BTreeMap<usize, Verdict>, String> {
-    let folder = Path::new(FOLDER).join(way.switch);
-    let programs = known.iter().map(|known| known.check.program.clone());
-    let show = Show {
-        all,
-        known,
-        way,
-        asked,
-        progress: Progress::open(&folder, programs.collect())?,
-        noticed: Mutex::default(),
-    };
-    let mut open = in_parallel(jobs, |job| show.first(job));
-    open.sort_by_key(|open| open.job.mutant);
-    if asked.all {
-        open = show.to_all(open);
-    }
-    Ok(open
-        .iter()
-        .map(|open| (open.job.mutant, show.verdict(open)))
-        .collect())
-}
-
 impl<'s> Show<'s> {
+    pub fn new(
+        all: &'s [Mutant],
+        known: &'s [Known],
+        way: &'s Way,
+        asked: &'s Asked,
+    ) -> Result<Self, String> {
+        let folder = Path::new(FOLDER).join(way.switch);
+        let programs = known.iter().map(|known| known.check.program.clone());
+        Ok(Self {
+            all,
+            known,
+            way,
+            asked,
+            progress: Progress::open(&folder, programs.collect())?,
+            noticed: Mutex::default(),
+        })
+    }
+
+    /// Shows mutants to quick checks, each alone.
+    pub fn alone(&self, jobs: Vec<Job>) -> Vec<Open> {
+        let mut open = in_parallel(jobs, |job| self.first(job));
+        open.sort_by_key(|open| open.job.mutant);
+        open
+    }
+
+    /// Returns what is known of these mutants.
+    pub fn verdicts(&self, open: &[Open]) -> BTreeMap<usize, Verdict> {
+        let verdict = |open: &Open| (open.job.mutant, self.verdict(open));
+        open.iter().map(verdict).collect()
+    }
+
     fn verdict(&self, open: &Open) -> Verdict {
         let shown = open.of - open.left.len();
         match open.noticed.map(|check| &self.known[check].check) {
@@ -366,8 +368,12 @@ impl<'s> Show<'s> {
         checks
     }
 
-    /// Shows mutants to all other checks that reach them, many at once.
-    fn to_all(&self, open: Vec<Open>) -> Vec<Open> {
+    /// Shows mutants to all other checks that reach them, many at once, if that is asked.
+    pub fn to_all(&self, mut open: Vec<Open>) -> Vec<Open> {
+        if !self.asked.all {
+            return open;
+        }
+        open.sort_by_key(|open| open.job.mutant);
         let mut checks: Vec<usize> = (0..self.known.len()).collect();
         checks.sort_by(|&a, &b| self.known[a].seconds.total_cmp(&self.known[b].seconds));
         let (done, many) = (AtomicUsize::new(0), checks.len());

@@ -1,6 +1,6 @@
 //! The verdicts on each file's mutants, and the file that keeps them.
 
-use super::mutant::{Kind, Mutant, Reasons, Verdict, file_of};
+use super::mutant::{Kind, Mutant, Reasons, Verdict};
 use crate::command::{output, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -232,11 +232,10 @@ pub fn hash(text: &str) -> String {
     format!("{hash:016x}").split_off(4)
 }
 
-/// Prints what is wrong with the chosen mutants. Returns whether each survivor has a reason and, if `all`, was
-/// shown to all checks that reach it; and each reason a survivor.
+/// Prints what is wrong with mutants. Returns whether each survivor has a reason and, if `all`, was shown to all
+/// checks that reach it; and no other mutant has a reason.
 pub fn judge(
     all: &[Mutant],
-    chosen: &Chosen,
     verdicts: &BTreeMap<usize, Verdict>,
     reasons: &Reasons,
     to_all: bool,
@@ -249,7 +248,9 @@ pub fn judge(
             (Verdict::Survived { .. }, false) => {
                 complaints.push(format!("survives, and has no reason: {kind} {name}"));
             }
-            (Verdict::Survived { shown, of }, true) if to_all && shown < of => {
+            (Verdict::Survived { shown, of }, true)
+                if to_all && shown < of && !reasons.is_open(mutant.kind, &name) =>
+            {
                 complaints.push(format!(
                     "was shown to {shown} of {of} checks: {kind} {name}"
                 ));
@@ -259,20 +260,6 @@ pub fn judge(
                 "has a reason, but does not survive: {kind} {name}: {verdict}"
             )),
         }
-    }
-    for kind in Kind::ALL {
-        let is_mutant = |name: &str| {
-            all.iter()
-                .any(|mutant| mutant.kind == kind && mutant.name() == name)
-        };
-        let is_chosen = |name: &&str| chosen.whole.contains(&(kind, file_of(name).to_owned()));
-        let gone = reasons
-            .names(kind)
-            .filter(is_chosen)
-            .filter(|name| !is_mutant(name));
-        complaints.extend(
-            gone.map(|name| format!("has a reason, but is no mutant: {} {name}", kind.name())),
-        );
     }
     complaints
         .iter()

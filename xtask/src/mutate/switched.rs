@@ -7,7 +7,7 @@
 mod errors;
 mod render;
 
-use super::check::{self, Asked, Job, Way, baseline};
+use super::check::{self, Asked, Job, Show, Way, baseline};
 use super::copy::{self, LOOM, TESTS};
 use super::mutant::{self, Kind, Mutant, Verdict};
 use super::order::text::normal;
@@ -223,7 +223,8 @@ impl Program {
             let built = mutants.intersection(&self.left);
             built.map(job).collect::<Vec<_>>()
         };
-        let of_canaries = check::verdicts(&self.mutants, jobs(&canaries), &known, &way, asked)?;
+        let show = Show::new(&self.mutants, &known, &way, asked)?;
+        let of_canaries = show.verdicts(&show.to_all(show.alone(jobs(&canaries))));
         if let Some((&mutant, _)) = of_canaries
             .iter()
             .find(|(_, verdict)| verdict.noticed_by().is_none())
@@ -233,23 +234,27 @@ impl Program {
                 "this canary was not noticed, so no other result counts: {name}"
             ));
         }
-        let mut verdicts = BTreeMap::new();
+        let (mut verdicts, mut open) = (BTreeMap::new(), Vec::new());
         for part in self.parts(&chosen.mutants) {
+            let of_part = show.alone(jobs(&part));
             if check::is_stopped() {
                 break;
             }
-            let of_part = jobs(&part);
-            let mut of_part = check::verdicts(&self.mutants, of_part, &known, &way, asked)?;
+            let mut found = show.verdicts(&of_part);
             let invalid = part.difference(&self.left);
-            of_part.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
+            found.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
             let file = |&mutant: &usize| &*self.mutants[mutant].file;
             let files: BTreeSet<&str> = part.iter().map(file).collect();
             let mut whole = chosen.whole.clone();
             whole.retain(|(_, file)| files.contains(&**file));
-            keep(&self.mutants, &whole, &of_part)?;
-            verdicts.extend(of_part);
+            keep(&self.mutants, &whole, &found)?;
+            verdicts.extend(found);
+            open.extend(of_part);
             println!("{} of {} mutants", verdicts.len(), chosen.mutants.len());
         }
+        let found = show.verdicts(&show.to_all(open));
+        keep(&self.mutants, &BTreeSet::new(), &found)?;
+        verdicts.extend(found);
         Ok(verdicts)
     }
 

@@ -5,7 +5,7 @@
 //! Running the models shows which orderings they reach; only the source shows which they do not
 //! reach.
 
-use super::check::{self, Asked, Job, Way, baseline};
+use super::check::{self, Asked, Job, Show, Way, baseline};
 use super::copy::{HERE, sources};
 use super::mutant::{self, Kind, Mutant, Verdict};
 use super::order::operations::{ATOMIC, FENCE};
@@ -160,7 +160,8 @@ impl Program {
             }
         };
         let jobs = chosen.mutants.iter().map(job).collect();
-        let verdicts = check::verdicts(&self.mutants, jobs, &known, &way, asked)?;
+        let show = Show::new(&self.mutants, &known, &way, asked)?;
+        let verdicts = show.verdicts(&show.to_all(show.alone(jobs)));
         keep(&self.mutants, &chosen.whole, &verdicts)?;
         // If something was not found in the source, the rest is worth nothing.
         let unseen = unseen.into_inner().expect("no panic in here");

@@ -153,8 +153,7 @@ fn heavy() -> bool {
     is_full
 }
 
-/// Makes another thread call `send`, which destroys what is refused, while this thread waits for
-/// room.
+/// Calls `send`, which destroys what is refused, on another thread while this one waits for room.
 fn refused(send: fn(&Reclaimer)) -> bool {
     let reclaimer = one_value();
     reclaimer.drop_later(Probe::new());

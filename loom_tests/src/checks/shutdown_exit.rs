@@ -136,7 +136,6 @@ pub fn models() -> Vec<Model> {
             "two threads shut down at once and ask a third one, which drains",
             &["one", "none"],
         )
-        // Three threads check each other; with 2 more than 25 s in the plain mode.
         .bounded(1)
         .plain(&["none"])
         .plain_bounded(0),

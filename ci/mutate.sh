@@ -41,15 +41,15 @@
 # checksum of the code that was examined, each survivor with the number of checks that it was shown to, and the checks
 # that noticed the others.
 #
-# Each survivor has a reason in ci/mutate/reasons.txt, which begins with one of these words:
+# A mutant that some checks were not shown yet is undecided: `stale` counts these, and needs no reasons for them. Each
+# other survivor has a reason in ci/mutate/reasons.txt, which begins with one of these words:
 #
 #   equivalent        why no execution of any program differs
 #   slower BENCHMARK  only instructions are lost; the benchmark counts them
 #   noticed CHECK     a check outside of the copy fails: Miri, a sanitizer, the C interface, the inspector; `prove`
 #                     runs it with the mutant and without
 #   models            the statement is there for models alone
-#   open              a user could notice it, and no check does yet: it is not proved. Only such a survivor may not
-#                     have been shown to all checks
+#   open              a user could notice it, and no check does yet: it is not proved
 . "$(dirname "$0")/lib.sh"
 
 needs kill

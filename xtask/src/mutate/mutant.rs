@@ -153,12 +153,6 @@ impl Reasons {
         self.0.contains_key(&(mutant.kind, mutant.name()))
     }
 
-    /// Returns whether the reason of a mutant, which has one, counts if it was shown to some checks only: one
-    /// that claims nothing.
-    pub fn is_open(&self, kind: Kind, name: &str) -> bool {
-        self.0[&(kind, name.to_owned())].starts_with("open: ")
-    }
-
     /// Returns the names of the listed mutants of a kind.
     pub fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
         let of_kind = self.0.keys().filter(move |(of, _)| *of == kind);

@@ -213,8 +213,7 @@ fn read_by_second_pool(place: &Place) -> bool {
     found
 }
 
-/// Reads after an earlier pin, which made a fence: this pin makes none unless a collector has
-/// revoked that.
+/// Reads after an earlier pin, which made a fence: this pin makes one only if a collector asks for it.
 fn read_twice(place: &Place) -> bool {
     pinned(|| ());
     read(place)

@@ -120,8 +120,7 @@ fn use_block(blocks: &BlockAllocator) {
     free(blocks, block);
 }
 
-/// Collects remote frees in all heaps; asserts that no block is in use. Returns the number of
-/// heaps.
+/// Collects remote frees in all heaps; asserts that no block is in use. Returns the number of heaps.
 fn nothing_is_left(blocks: &BlockAllocator) -> u64 {
     blocks.trim();
     let stats = blocks.stats();

@@ -87,16 +87,15 @@ impl<T> Ref<T> {
         let payload = Ref::into_payload(this);
         let thin = payload.cast::<u8>();
         ledger::released(thin, 1, ReleasedBy::Handle);
-        // SAFETY: the reference keeps the object alive; it is given up here.
-        let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
-        // SAFETY: `release` returned true: either the object is dead and belongs to this thread, or
-        // more than 2³¹ other references keep it.
-        if !may_be_last || !unsafe { header(thin) }.count.was_last() {
+        // SAFETY: the reference keeps the object alive; it is given up here. If `release` returns true,
+        // either the object is dead and belongs to this thread, or more than 2³¹ other references keep
+        // it; `was_last` says which (invariant 5 of `object`).
+        let count = unsafe { &header(thin).count };
+        // SAFETY: as above.
+        if !unsafe { checked(thin, count.release()) } || !count.was_last() {
             return None;
         }
         tally_destroyed(1);
-        // SAFETY: `was_last` says that the dead object is this thread's (invariant 5 of `object`).
-        let count = unsafe { &header(thin).count };
         if count.begin_destruction() {
             // As before a destructor, turns the reference into a weak one, which keeps the memory
             // from here on.

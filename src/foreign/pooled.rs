@@ -287,8 +287,10 @@ impl ForeignScope<'_> {
 ///
 /// # Panics
 /// If `f` panics, and with the first panic of a release.
-pub fn foreign_scope<Token: ?Sized, R>(token: &Token, f: impl FnOnce(&ForeignScope<'_>) -> R) -> R {
-    let _ = token;
+pub fn foreign_scope<Token: ?Sized, R>(
+    #[expect(unused_variables, reason = "the borrow lasts until this returns")] token: &Token,
+    f: impl FnOnce(&ForeignScope<'_>) -> R,
+) -> R {
     settle_scope(|| named_scope("foreign", |pool| f(&ForeignScope(pool))))
 }
 

@@ -133,8 +133,9 @@ fn enter() -> Option<&'static Book> {
 }
 
 /// Notes a row, so that the thread's next outermost drain reviews it.
+#[inline(always)]
 fn note(book: &'static Book, row: RowIndex) {
-    if book.account(row).is_empty() {
+    if !book.is_linked(row) {
         LIBRARY.enter(book, row);
     }
     book.note(row);

@@ -8,7 +8,7 @@ use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described, prefetch};
 use page::{Page, PageCache};
-use std::ptr;
+use std::{ptr, slice};
 
 /// While an entry is the newest, the header of the object of the `AHEAD`th newest is prefetched. Waiting for
 /// objects that are not in the cache costs most by far; the destructors of the entries in between take long
@@ -168,24 +168,6 @@ impl Entries {
         unsafe { self.put(thin) };
     }
 
-    /// Puts the first page into an untouched pool, if the cache has a spare page. Returns whether
-    /// it has.
-    #[inline(always)]
-    pub(crate) fn begin(&self, pages: &PageCache) -> bool {
-        debug_assert!(self.is_untouched());
-        let Some(page) = pages.get_spare() else {
-            return false;
-        };
-        // SAFETY: `get_spare` returns a page that belongs to nothing else (invariant 6 of `pool`).
-        unsafe {
-            (*page).prev.set(ptr::null_mut());
-            (*page).set_below(0);
-            self.first.set(Page::start(page));
-            self.turn_to(page, Page::start(page));
-        }
-        true
-    }
-
     /// Puts an empty page on top, if the topmost page is full or there is no page.
     #[cold]
     #[inline(never)]
@@ -309,22 +291,18 @@ impl Entries {
     #[inline]
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
-        let start = self.start.get();
-        // SAFETY: the topmost page has the entry that `newest` returned, and every entry below
-        // `top` is written (invariant 6 of `pool`).
-        unsafe {
-            let mut top = self.top.get().sub(1);
-            let mut n = 1;
-            while top > start && n < at_most && *top.sub(1) == thin {
-                top = top.sub(1);
-                n += 1;
-            }
-            self.top.set(top);
-            let label = self.label.get();
-            ledger::left_pool(thin, n, label);
-            ledger::released(thin, n, ReleasedBy::Pool(label));
-            Some((thin, n))
-        }
+        let (start, top) = (self.start.get(), self.top.get());
+        // SAFETY: `start` and `top` point into the topmost page, and every entry below `top` is
+        // written (invariant 6 of `pool`).
+        let in_page = unsafe { slice::from_raw_parts(start, top.offset_from(start) as usize) };
+        let newest = in_page.iter().rev().take(at_most as usize);
+        let n = newest.take_while(|entry| **entry == thin).count();
+        // SAFETY: the page has these entries.
+        self.top.set(unsafe { top.sub(n) });
+        let (n, label) = (n as u32, self.label.get());
+        ledger::left_pool(thin, n, label);
+        ledger::released(thin, n, ReleasedBy::Pool(label));
+        Some((thin, n))
     }
 
     /// Takes the newest entries of the topmost page out as long as `f` returns `true`. An `f` that

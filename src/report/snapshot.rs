@@ -110,7 +110,7 @@ pub struct Totals {
     pub released: u64,
     /// Number of objects created, in any way.
     pub created: u64,
-    /// Number of objects destroyed, in any way.
+    /// Number of objects destroyed, in any way. A drain adds the objects that it destroys in batches.
     pub destroyed: u64,
     /// Number of references sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
     /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), plus the number of values that

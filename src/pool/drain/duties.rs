@@ -299,7 +299,6 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
     };
     let inbox = record.releases.inbox();
     let mut any = false;
-    pools.attention.clear(Attention::MAIL);
     if drain.serves == Serves::Ordinary {
         if drain.agenda.mail.replace(0).is_none() {
             for message in inbox.take() {
@@ -339,9 +338,9 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         any = true;
     }
     drain.agenda.mail = Some(left);
-    match drain.serves {
-        Serves::Share if pools.has_claimed() => pools.attention.set(Attention::MAIL),
-        _ => {}
+    match drain.serves == Serves::Share && pools.has_claimed() {
+        true => pools.attention.set(Attention::MAIL),
+        false => pools.attention.clear(Attention::MAIL),
     }
     any
 }
@@ -461,8 +460,8 @@ mod tests {
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
     }
     local! {
-        /// The foreign code that the duty runs, in the place of a hook.
-        static FOREIGN: Cell<fn()> = Cell::new(|| ());
+        /// The foreign code that the duty runs, in the place of a hook, and what the turn returns.
+        static FOREIGN: Cell<fn() -> bool> = Cell::new(|| true);
     }
 
     fn is_due() -> bool {
@@ -479,8 +478,7 @@ mod tests {
             };
             thread.attention.clear(Attention::TEST);
             served.fetch_add(1, Ordering::Relaxed);
-            FOREIGN.with(|foreign| foreign.get()());
-            true
+            FOREIGN.with(|foreign| foreign.get()())
         },
         left: |_| usize::from(is_due()),
         is_light: false,
@@ -565,17 +563,28 @@ mod tests {
                 }
             }
         }
-        FOREIGN.with(|foreign| {
-            foreign.set(|| drop((0..20_000).fold(None, |next, _| Some(Ref::new(Link(next))))))
-        });
-        for entries in [0, 1, 10] {
+        /// Was autoreleased first, so is destroyed before what waits in the queue.
+        struct First(u64);
+        impl Drop for First {
+            fn drop(&mut self) {
+                assert_eq!(RELEASED.load(Ordering::Relaxed), self.0);
+            }
+        }
+        fn feed() -> bool {
+            autorelease(Ref::new(First(RELEASED.load(Ordering::Relaxed))));
+            drop((0..20_000).fold(None, |next, _| Some(Ref::new(Link(next)))));
+            true
+        }
+        let ways: [fn() -> bool; 2] = [feed, || !feed()];
+        for (foreign, entries) in ways.into_iter().cycle().zip([0, 0, 1, 1, 10, 10]) {
+            FOREIGN.with(|this| this.set(foreign));
             let pool = AutoreleasePool::new();
             (0..entries).for_each(|_| _ = pool.create(Counted));
             let before = RELEASED.load(Ordering::Relaxed);
             assert_serves(|| drop(pool));
             assert_eq!(RELEASED.load(Ordering::Relaxed), before + entries + 1);
         }
-        FOREIGN.with(|foreign| foreign.set(|| ()));
+        FOREIGN.with(|foreign| foreign.set(|| true));
     }
 
     #[test]

@@ -87,15 +87,14 @@ fn release_rest(
     panics: &mut FirstPanic,
 ) -> (usize, bool) {
     let pages = &stack.thread_pools().pages;
-    // Reads before destructors run whether the last drain was budgeted: closing a pool to which
-    // nothing was added since then must not deliver remote releases.
-    let was_budgeted = pool.life.is_budgeted();
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
     // `serves_thread` implies `outermost`, which is tested first because it is quicker.
     let may_owe = stack.thread_pools().may_have_duties(stack) || epoch::has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
-        serve_in_drain(&run, stack, was_budgeted, scope, panics);
+        // Closing a pool to which nothing was added since a drain within a budget must not deliver
+        // remote releases.
+        serve_in_drain(&run, stack, pool.life.is_budgeted(), scope, panics);
     }
     if let Err(barrier) = barrier.lower() {
         lower(barrier, pool, stack, &run, panics);

@@ -173,21 +173,9 @@ impl PoolState {
     fn push_in_new_page(&self, thin: Thin) {
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
         let stack = unsafe { &*self.stack.get() };
-        if self.entries.is_untouched() {
-            if self.index >= WITH_PAGES {
-                self.life.gain_extra();
-            }
-            // This is the first page; most pools have no other.
-            if self.entries.begin(&stack.thread_pools().pages) {
-                self.entries.push_in_page(thin);
-                return;
-            }
+        if self.index >= WITH_PAGES {
+            self.life.gain_extra();
         }
-        self.push_and_watch(stack, thin);
-    }
-
-    #[inline(never)]
-    fn push_and_watch(&self, stack: &PoolStack, thin: Thin) {
         self.entries.push(thin, &stack.thread_pools().pages);
         // Reports last: the hook is foreign code, and may even close the pool, if it is the current
         // one and the caller does not borrow it.

@@ -3,8 +3,8 @@
 use crate::block::{CHUNK, Filled, LARGEST, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::{FOREIGN, TOO_LARGE, refusing};
 use crate::support::{
-    Log, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, panic_of,
-    wait_until,
+    Log, Worker, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads,
+    panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::memory::{AllocError, BlockAllocator, BlockStats};
@@ -232,6 +232,24 @@ fn hard_cap_trims_remote_frees_first() {
     assert!(Ref::try_new_in(1, &blocks).is_err());
     elsewhere(&blocks, |blocks| free(blocks, left));
     drop(Ref::try_new_in(1, &blocks).unwrap());
+}
+
+#[test]
+fn a_thread_with_blocks_at_hand_keeps_its_unused_chunk_until_it_closes_a_pool() {
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    let worker = Worker::new("keeps a chunk");
+    let [one, other] = [(); 2].map(|()| blocks.clone());
+    let first = worker.run(move || {
+        Filled::small(&one, 1).free(&one);
+        fill(&one, 1, 640)
+    });
+    assert!(Ref::try_new_in(1, &blocks).is_err(), "and asks the worker");
+    let second = worker.run(move || fill(&other, 1, 640));
+    assert!(Ref::try_new_in(1, &blocks).is_err());
+    worker.run(|| drop(AutoreleasePool::new()));
+    drop(Ref::try_new_in(1, &blocks).unwrap());
+    free(&blocks, first);
+    free(&blocks, second);
 }
 
 /// A thread gathers blocks that it frees for another thread's heap, but not those of an allocator

@@ -4,7 +4,7 @@
 use super::{looper, quick};
 use crate::hot::handles::hot;
 use crate::support::{Log, alone, fresh, me, on_drop, send};
-use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -140,6 +140,26 @@ fn each_empty_pool_that_is_closed_in_a_round_makes_a_share() {
     };
     fresh(|| _ = quick().tick(|_| close_pools()));
     looper().call(close_pools).unwrap();
+}
+
+#[test]
+fn an_empty_pool_leaves_what_a_budget_has_left() {
+    alone!();
+    _ = quick().tick(|_| {
+        let sent = Log::new();
+        send(&me(), &sent, 0..40);
+        (0..100).for_each(|_| drop(AutoreleasePool::new()));
+        assert_eq!(sent.count(), 40);
+        send(&me(), &sent, 40..43);
+        let mut pool = AutoreleasePool::new();
+        (0..2).for_each(|n| _ = pool.create(n));
+        // The budget is for one of these, and then for a release that was sent.
+        for made in [40, 41] {
+            pool.drain_within(Budget::Count(1));
+            drop(AutoreleasePool::new());
+            assert_eq!(sent.count(), made);
+        }
+    });
 }
 
 #[test]

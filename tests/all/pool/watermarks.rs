@@ -53,6 +53,16 @@ fn a_pool_that_reaches_its_watermark_with_a_new_page_is_reported_once() {
 }
 
 #[test]
+fn a_first_entry_that_is_the_watermark_is_reported_though_the_thread_has_a_spare_page() {
+    listen();
+    let full = AutoreleasePool::new();
+    (0..=PAGE).for_each(|n| _ = full.create(n));
+    drop(full);
+    with_watermark(1).pool().create(1);
+    assert_eq!(only_event(EventKind::PoolWatermark).count, 1);
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "takes minutes")]
 fn events_name_the_pool_its_length_and_its_commonest_types() {
     type Case = (EventKind, fn(&PoolManager), &'static [&'static str]);

@@ -3,7 +3,7 @@
 use crate::frame::{let_delays_pass, log_and_loop, quick};
 use crate::support::{events, listen, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Looper, Ref, frame::Frame};
+use releasepool::{AutoreleasePool, Looper, PoolManager, Ref, frame::Frame};
 use std::cell::RefCell;
 use std::sync::mpsc;
 use std::thread;
@@ -79,6 +79,22 @@ fn a_delayed_one_is_posted_when_it_is_due() {
     let_delays_pass();
     assert_eq!([0, 1].map(|_| frames.tick(|_| ()).closures), [1, 1]);
     assert_eq!(log.ids(), [1]);
+}
+
+#[test]
+fn one_that_runs_between_frames_gets_a_frame_of_its_own() {
+    let (log, mut frames) = log_and_loop();
+    let proxy = frames.proxy();
+    frames.tick(|_| ());
+    proxy.post(move || log.note(0)).unwrap();
+    frames.tick(|_| ());
+    let framed = move |frame: &mut Frame<'_>| {
+        assert_eq!(seen(frame), ("frame".into(), 0, 2, 0));
+        log.note(1);
+    };
+    proxy.post_frame(framed).unwrap();
+    assert_eq!(PoolManager::global().run_inbox(), 1);
+    assert_eq!(log.ids(), [0, 1]);
 }
 
 #[test]

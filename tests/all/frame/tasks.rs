@@ -141,6 +141,8 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
 #[test]
 fn callback_scope_drains_the_root_when_it_is_outermost() {
     let log = Log::new();
+    // Is open no more once the scope has ended.
+    autoreleasepool(|_| std::mem::forget(AutoreleasePool::new()));
     autorelease(Ref::new(log.probe(0)));
     let manager = PoolManager::global();
     let this = manager.current_thread().unwrap();

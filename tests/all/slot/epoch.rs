@@ -50,6 +50,22 @@ fn pools_pinned_in_overlapping_turns_do_not_hold_the_epoch() {
 }
 
 #[test]
+fn a_pool_keeps_what_it_has_loaded_while_newer_pools_load_and_end() {
+    alone!(|| {
+        let slot = Slot::new(Ref::new(0));
+        let (oldest, newer) = (AutoreleasePool::new(), AutoreleasePool::new());
+        let collect = || thread::spawn(|| global().quiesce(Duration::from_millis(20)));
+        let loaded = slot.load(&oldest);
+        slot.store(Ref::new(1));
+        collect().join().unwrap();
+        slot.load(&newer);
+        slot.load(&AutoreleasePool::new());
+        collect().join().unwrap();
+        assert_eq!((*loaded, live()), (0, 2));
+    });
+}
+
+#[test]
 fn stores_under_one_pin_are_released_within_a_second_of_frames() {
     const STORES: usize = 100_000;
     alone!(|| {

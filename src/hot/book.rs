@@ -24,6 +24,11 @@ impl Account {
         self.births.own() == 0
     }
 
+    /// Owner only: returns whether neither a birth nor a death has been counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.births.own() == 0 && self.deaths.own() == 0
+    }
+
     /// Owner only: counts a birth.
     #[inline(always)]
     pub(super) fn birth(&self) {

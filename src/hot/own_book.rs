@@ -133,9 +133,8 @@ fn enter() -> Option<&'static Book> {
 }
 
 /// Notes a row, so that the thread's next outermost drain reviews it.
-#[inline(always)]
 fn note(book: &'static Book, row: RowIndex) {
-    if !book.is_linked(row) {
+    if book.account(row).is_empty() {
         LIBRARY.enter(book, row);
     }
     book.note(row);

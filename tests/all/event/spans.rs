@@ -160,10 +160,12 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
     let log = Log::new();
     LOG.set(Some(log));
     let listener = Listener::calling(Some(stray), Some(stray));
-    let told = listener.listen(|| {
+    let mut told = listener.listen(|| {
         let pool = AutoreleasePool::named("traced");
         pool.create(1);
     });
+    // What is autoreleased without a pool has an event, unless other tests have used up their limit.
+    told.retain(|(name, _)| name != "releasepool::event");
     // The drain releases the object that was autoreleased at the beginning.
     assert_drain(&told, "traced", 1, 2);
     assert_eq!(log.count(), 1, "the pool is closed");

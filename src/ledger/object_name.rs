@@ -170,4 +170,25 @@ mod tests {
         let kept_again = || kept("Node of object_name's test".to_owned());
         assert!(ptr::eq(kept_again(), kept_again()));
     }
+
+    #[test]
+    fn objects_of_each_class_are_named_by_their_word() {
+        static TYPE_INFOS: [u8; 3] = [0; 3];
+        let object = [5_usize, 0];
+        // SAFETY: the payload is the second word.
+        let thin = unsafe { NonNull::from(&object).cast::<usize>().add(1) };
+        for (nth, type_info) in TYPE_INFOS.iter().enumerate() {
+            let places = NamePlaces {
+                type_info: ptr::from_ref(type_info).cast(),
+                to_type_info: 0,
+                to_word: size_of::<usize>(),
+            };
+            let name = move |word: usize| Some(format!("{word} of class {nth}"));
+            // SAFETY: there is a word before the only object.
+            unsafe { add_namer(places, Box::new(name)) };
+            // SAFETY: the object is alive.
+            let name = unsafe { ObjectName::of(thin.cast(), places.type_info, || "no name") };
+            assert_eq!(name.get(), format!("5 of class {nth}"));
+        }
+    }
 }

@@ -3,8 +3,8 @@
 
 use crate::frame::{HOUR, hold, looper, on_demand, quick, told_by};
 use crate::support::{
-    Bomb, LONG, Log, Worker, alone, assert_says, events, global, listen, named_to_the_end, on_drop,
-    only_event, panic_of, wait_until,
+    Bomb, Countdown, LONG, Log, Worker, alone, assert_says, events, global, listen,
+    named_to_the_end, on_drop, only_event, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
@@ -308,6 +308,16 @@ fn a_deadline_of_zero_asks_and_two_threads_may_finish_at_once() {
     other.post(move || assert!(inner.join().unwrap())).unwrap();
     give.send(()).unwrap();
     finish(LONG).unwrap();
+    // All loops of this thread are closed, but what feeds their drain is left.
+    let mut frames = quick();
+    frames.tick(|_| ());
+    let feeds = || autorelease(Ref::new(Countdown(10_000)));
+    frames.proxy().post(feeds).unwrap();
+    std::mem::forget((frames, [(); 40].map(|()| quick())));
+    thread::sleep(10 * SHORT);
+    let left = finish(Duration::ZERO).unwrap_err();
+    assert!(left.loops.is_empty(), "{left}");
+    assert_eq!(left.managers[0].name, "global");
 }
 
 #[test]

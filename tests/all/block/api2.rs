@@ -209,6 +209,23 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
 }
 
 #[test]
+fn memory_that_stayed_takes_a_smaller_block_of_the_same_size_when_there_is_one() {
+    let (blocks, kept) = at_cap(&[16, 640]);
+    let (old, new) = (layout(640, 16), layout(300, 16));
+    let block = blocks.allocate(old).unwrap().cast::<u8>();
+    // SAFETY: allocated by `old`, and resized to `new`.
+    let stayed = unsafe { blocks.shrink(block, old, new) }.unwrap().cast();
+    assert_eq!(stayed, block);
+    drop(kept);
+    // SAFETY: resized to `new`.
+    let moved = unsafe { blocks.shrink(stayed, new, new) }.unwrap().cast();
+    assert_ne!(moved, block);
+    // SAFETY: moved to memory of `new`, and not used any more.
+    unsafe { blocks.deallocate(moved, new) };
+    assert_eq!(live(&blocks), (0, 0));
+}
+
+#[test]
 fn large_vector_shrinks_at_the_cap_and_grows_below_it() {
     let blocks = BlockAllocator::builder().hard_cap(300_000).build();
     let mut list = Vec::with_capacity_in(30_000, blocks.clone());

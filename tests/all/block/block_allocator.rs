@@ -269,6 +269,7 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
                 pool.create(i as f64);
                 pool.autorelease(Ref::new(i));
                 pool.autorelease(Ref::new_in(i, &blocks));
+                pool.autorelease(Ref::new_in(i, &blocks));
             }
             assert_eq!(*lent, i);
         }

@@ -475,4 +475,8 @@ fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
     let unlimited = BlockAllocator::new();
     let _object = Ref::new_in([0_u8; 70_000], &unlimited);
     assert_eq!(unlimited.stats().live_large_bytes, 0);
+    // Nor for a hard cap.
+    let capped = BlockAllocator::builder().hard_cap(CAP).build();
+    refusing(CAP, || assert!(capped.alloc(layout(CAP, 8)).is_err()));
+    Filled::new(&capped, layout(CAP, 8), 1).free(&capped);
 }

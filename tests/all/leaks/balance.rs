@@ -2,7 +2,7 @@
 
 use super::only_group;
 use crate::support::allocator::FOREIGN;
-use crate::support::{alone, assert_says, each_alone, global, me, only, wait_until};
+use crate::support::{alone, assert_says, each_alone, fresh, global, me, only, wait_until};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolRef, Ref, leaks};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -284,5 +284,25 @@ fn other_types_are_not_counted() {
         let texture = Ref::new(Texture);
         assert_eq!(unreleased(scope), []);
         drop(texture);
+    }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "70 threads: takes too long")]
+fn retains_and_releases_beyond_the_lines_that_are_kept_are_counted_together() {
+    alone!(|| counting(|scope| {
+        let texture = Ref::new(Texture);
+        // 64 lines are kept: of the creation and of 63 threads. The last one also counts the retains of the
+        // other threads, and the releases of the last three.
+        for n in 0..70 {
+            fresh(|| {
+                let retained = texture.clone();
+                if n < 67 {
+                    std::mem::forget(retained);
+                }
+            });
+        }
+        let left = unreleased(scope);
+        assert_eq!(left[0], ("one of many places".to_owned(), 1 + 7 - 3));
     }));
 }

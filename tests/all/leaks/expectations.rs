@@ -144,14 +144,19 @@ fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
     assert!(still_alive().is_empty());
 
     let forever = AutoreleasePool::named("forever");
+    let cache = AutoreleasePool::named("cache");
     let scene = Ref::new(Scene);
-    expect_gone(&scene, "in a pool that is never drained");
-    forever.autorelease(scene);
+    expect_gone(&scene, "in pools that are never drained");
+    forever.autorelease(scene.clone());
+    cache.autorelease(scene);
     for _ in 0..3 {
         autoreleasepool(|_| {});
     }
     let event = only_event(EventKind::StillAlive);
     assert_eq!(event.pool.as_deref(), Some("forever"));
+    let said = event.to_string();
+    assert_says(&said, &[" and by pool \"cache\" of thread "]);
+    assert!(!said.contains("other reference"), "{said}");
 }
 
 #[test]

@@ -111,6 +111,9 @@ fn objects_that_one_line_creates_on_several_threads_are_one_group() {
     let group = only_group(&report);
     let counts: Vec<_> = group.threads().map(|(_, n)| n).collect();
     assert_eq!(counts, [2, 1]);
+    let each = group.threads().map(|(thread, n)| format!("{thread} ({n})"));
+    let each: Vec<_> = each.collect();
+    assert_says(group, &[&format!(" by threads {}", each.join(", "))]);
     drop((theirs, own));
 }
 
@@ -164,4 +167,19 @@ fn backtraces_are_recorded_on_demand() {
     let functions = report.groups()[0].backtrace();
     assert!(functions[0].contains("load"), "{report}");
     drop(with);
+}
+
+#[test]
+fn the_text_names_four_pools_and_counts_the_others() {
+    let scope = leaks::scope();
+    let mut pools: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+        .map(AutoreleasePool::named)
+        .into();
+    for pool in &pools {
+        pool.autorelease(Ref::new(Small));
+    }
+    let text = scope.report().to_string();
+    assert_eq!(text.matches("pool \"").count(), 4, "{text}");
+    assert_says(&text, &[" and 2 more"]);
+    while pools.pop().is_some() {}
 }

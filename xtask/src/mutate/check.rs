@@ -273,9 +273,7 @@ impl<'s> Show<'s> {
 
     /// Shows mutants to quick checks, each alone.
     pub fn alone(&self, jobs: Vec<Job>) -> Vec<Open> {
-        let mut open = in_parallel(jobs, |job| self.first(job));
-        open.sort_by_key(|open| open.job.mutant);
-        open
+        in_parallel(jobs, |job| self.first(job))
     }
 
     /// Returns what is known of these mutants.

@@ -245,13 +245,13 @@ pub fn judge(
         let (mutant, name) = (&all[i], all[i].name());
         let kind = mutant.kind.name();
         match (verdict, reasons.explain(mutant)) {
-            (Verdict::Survived { .. }, false) => {
-                complaints.push(format!("survives, and has no reason: {kind} {name}"));
-            }
-            (Verdict::Survived { shown, of }, true) if to_all && shown < of => {
+            (Verdict::Survived { shown, of }, _) if to_all && shown < of => {
                 complaints.push(format!(
                     "was shown to {shown} of {of} checks: {kind} {name}"
                 ));
+            }
+            (Verdict::Survived { .. }, false) => {
+                complaints.push(format!("survives, and has no reason: {kind} {name}"));
             }
             (Verdict::Survived { .. }, true) | (_, false) => {}
             (_, true) => complaints.push(format!(

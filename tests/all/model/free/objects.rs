@@ -237,8 +237,17 @@ impl Drop for Object {
             return;
         };
         shared.at_home.fetch_sub(self.stays.into(), Relaxed);
-        shared.died.fetch_add(1, Relaxed);
-        self.carry_out(&shared);
+        let death = Death(shared);
+        self.carry_out(&death.0);
+    }
+}
+
+/// Counts a death when the destructor ends: the program is not over while it makes other objects.
+struct Death(Arc<Shared>);
+
+impl Drop for Death {
+    fn drop(&mut self) {
+        self.0.died.fetch_add(1, Relaxed);
     }
 }
 

@@ -87,8 +87,8 @@ pub fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync)
     results.into_inner().expect("no panic in here")
 }
 
-/// Returns all checks that must pass with no mutant on: the models of a program in both modes, and
-/// the tests of others.
+/// Returns all checks that must pass with no mutant on: the models of a program in both modes, and the tests of
+/// others; of tests of one name, the first.
 pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
     let check = |name, is_test, program: &Path, args: &[&str]| Check {
         name,
@@ -105,6 +105,7 @@ pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
             check(format!("model {name}, {mode}"), false, models, &args)
         }));
     }
+    let mut known = BTreeSet::new();
     for program in tests {
         let list = |more: &[&str]| {
             let mut command = Command::new(program);
@@ -113,7 +114,8 @@ pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
         let (all, ignored) = (list(&[])?, list(&["--ignored"])?);
         let is_run = |line: &&str| !ignored.lines().any(|ignored| ignored == *line);
         let names = all.lines().filter(is_run);
-        for name in names.filter_map(|line| line.strip_suffix(": test")) {
+        let names = names.filter_map(|line| line.strip_suffix(": test"));
+        for name in names.filter(|name| known.insert((*name).to_owned())) {
             let args = ["--exact", "--test-threads=1", name];
             checks.push(check(format!("test {name}"), true, program, &args));
         }
@@ -446,30 +448,23 @@ impl<'s> Show<'s> {
             results.insert(job.mutant, result);
         };
         let (passed, reached) = self.run(check, jobs);
-        let (first, second) = jobs.split_at(jobs.len() / 2);
         if let [job] = jobs {
-            settle(job, !passed);
-        } else if passed {
-            let is_reached = |job: &&Job| {
-                reached
-                    .as_ref()
-                    .is_none_or(|reached| !reached.is_disjoint(&job.places))
-            };
-            let (shown, kept): (Vec<&Job>, Vec<&Job>) = jobs.iter().copied().partition(is_reached);
-            for job in &shown {
-                settle(job, false);
-            }
-            match shown.is_empty() {
-                false if kept.is_empty() => {}
-                false => self.together(check, &kept, results),
-                true => {
-                    self.together(check, first, results);
-                    self.together(check, second, results);
-                }
-            }
-        } else {
+            return settle(job, !passed);
+        }
+        let is_shown = |job: &&Job| {
+            let reached = reached.as_ref();
+            passed && reached.is_none_or(|reached| !reached.is_disjoint(&job.places))
+        };
+        let (shown, kept): (Vec<&Job>, Vec<&Job>) = jobs.iter().copied().partition(is_shown);
+        for job in &shown {
+            settle(job, false);
+        }
+        if shown.is_empty() {
+            let (first, second) = kept.split_at(kept.len() / 2);
             self.together(check, first, results);
             self.together(check, second, results);
+        } else if !kept.is_empty() {
+            self.together(check, &kept, results);
         }
     }
 

@@ -91,12 +91,21 @@ pub const LOOM: Way = Way {
     build: "build --release --manifest-path=loom_tests/Cargo.toml --config=profile.release.package.releasepool.opt-level=1 --config=profile.release.package.releasepool-loom-tests.opt-level=1",
 };
 
-/// The copy's tests, with the features that have code of their own. Models are built without.
+/// The copy's tests, with the features that have code of their own, but for the ledger: with it, drains do not
+/// destroy objects in batches. Models are built without features.
 pub const TESTS: Way = Way {
     target: "target/mutate/tests",
     config: "build.rustflags=['--cap-lints=allow']",
+    check: "check --profile=mutants --features=allocator-api2,metrics,serde,tracing --lib",
+    build: "test --no-run --profile=mutants --features=allocator-api2,metrics,serde,tracing --lib --tests",
+};
+
+/// The copy's tests with the ledger.
+pub const WITH_LEDGER: Way = Way {
+    target: "target/mutate/ledger",
     check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde,tracing --lib",
     build: "test --no-run --profile=mutants --features=allocator-api2,leak-detection,metrics,serde,tracing --lib --tests",
+    ..TESTS
 };
 
 /// The models of the project itself, as `cargo loom` builds them.

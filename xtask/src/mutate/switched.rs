@@ -8,7 +8,7 @@ mod errors;
 mod render;
 
 use super::check::{self, Asked, Job, Show, Way, baseline};
-use super::copy::{self, LOOM, TESTS};
+use super::copy::{self, LOOM, TESTS, WITH_LEDGER};
 use super::mutant::{self, Kind, Mutant, Verdict};
 use super::order::text::normal;
 use super::places::{Function, functions};
@@ -187,7 +187,8 @@ impl Program {
         let canaries = self.canaries()?;
         self.left = canaries.union(&chosen.mutants).copied().collect();
         self.compile()?;
-        let checks = check::all(&LOOM.build()?[0], &TESTS.build()?)?;
+        let tests = [TESTS.build()?, WITH_LEDGER.build()?].concat();
+        let checks = check::all(&LOOM.build()?[0], &tests)?;
         for kind in Kind::ALL {
             let of_kind = |mutant: &&usize| self.mutants[**mutant].kind == kind;
             let all = chosen.mutants.iter().filter(of_kind).count();
@@ -290,7 +291,7 @@ impl Program {
         let mut before = usize::MAX;
         while before > self.left.len() {
             before = self.left.len();
-            for way in [TESTS, LOOM] {
+            for way in [WITH_LEDGER, TESTS, LOOM] {
                 while !self.check(way)? {
                     known.extend(all.difference(&self.left).map(|&mutant| self.key(mutant)));
                     known.extend(self.constant.iter().map(|name| format!("const {name}")));

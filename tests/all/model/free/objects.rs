@@ -237,17 +237,10 @@ impl Drop for Object {
             return;
         };
         shared.at_home.fetch_sub(self.stays.into(), Relaxed);
-        let death = Death(shared);
-        self.carry_out(&death.0);
-    }
-}
-
-/// Counts a death when the destructor ends: the program is not over while it makes other objects.
-struct Death(Arc<Shared>);
-
-impl Drop for Death {
-    fn drop(&mut self) {
-        self.0.died.fetch_add(1, Relaxed);
+        let end = catch_unwind(AssertUnwindSafe(|| self.carry_out(&shared)));
+        // Last, as the program is not over while this makes other objects.
+        shared.died.fetch_add(1, Relaxed);
+        end.unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
 

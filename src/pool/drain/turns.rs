@@ -415,7 +415,7 @@ impl Pace for Metered<'_> {
     }
 
     fn at_most(&self) -> u32 {
-        self.meter.at_most()
+        self.meter.at_most(self.until)
     }
 
     fn count(&mut self, n: usize) {

@@ -260,15 +260,15 @@ impl Meter {
         }
     }
 
-    /// Returns how many references of one object may be released at once.
+    /// Returns how many references of one object may be released at once, until the drain's total is
+    /// `until`.
     #[inline]
-    pub(in crate::pool) fn at_most(&self) -> u32 {
-        match self.budget {
-            Budget::Count(most) => {
-                u32::try_from(most.saturating_sub(self.released)).unwrap_or(u32::MAX)
-            }
-            _ => u32::MAX,
-        }
+    pub(in crate::pool) fn at_most(&self, until: usize) -> u32 {
+        let until = match self.budget {
+            Budget::Count(most) => most.min(until),
+            _ => until,
+        };
+        u32::try_from(until.saturating_sub(self.released)).unwrap_or(u32::MAX)
     }
 
     /// Returns how many references have been released.

@@ -93,8 +93,17 @@ fn drains_that_are_not_outermost_or_have_nothing_to_do_are_no_spans() {
         drop(pool);
         drop(AutoreleasePool::new());
         global().drain_root();
+        AutoreleasePool::new().drain_within(Budget::All);
     });
     assert_drain(&told, "outer", 1, 1);
+    let mut pool = AutoreleasePool::new();
+    pool.create(1);
+    pool.drain_within(Budget::Count(0));
+    let told = told_of(|| assert_eq!(pool.drain(), 0));
+    assert!(
+        told.is_empty(),
+        "an ordinary drain leaves a backlog alone: {told:?}"
+    );
 }
 
 #[test]

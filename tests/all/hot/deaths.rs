@@ -109,6 +109,22 @@ fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
 }
 
 #[test]
+fn it_dies_in_the_exit_whose_last_panic_holds_it() {
+    #[expect(dead_code)]
+    struct Panics(Option<Hot<Self>>, Probe);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::panic_any(self.0.take());
+        }
+    }
+    alone!();
+    let log = Log::new();
+    let chain = move || (0..9).fold(None, |next, id| Some(hot(Panics(next, log.probe(id)))));
+    fresh_to_the_end(move || drop(chain()));
+    assert_eq!(log.count(), 9);
+}
+
+#[test]
 fn it_does_not_die_in_drains_inside_destructors() {
     let log = alone!();
     let mut pool = AutoreleasePool::new();

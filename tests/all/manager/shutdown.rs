@@ -10,7 +10,7 @@ use crate::support::{
     panic_of, wait_until,
 };
 use releasepool::report::ShutdownReport;
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -292,6 +292,26 @@ fn shutdown_asks_once() {
     // A later object waits in the root pool.
     assert_eq!(scene.log.ids(), [0]);
     scene.worker.join();
+}
+
+#[test]
+fn shutdown_that_a_destructor_waits_for_in_an_answer_is_answered_with_it() {
+    fn ask(manager: PoolManager) {
+        fresh(move || manager.shutdown(Duration::ZERO).unwrap_err());
+    }
+    alone!();
+    let manager = PoolManager::new();
+    let [asks, again] = [(); 2].map(|()| manager.clone());
+    let mut pool = manager.pool();
+    // It is released after the pool's entries, and before the answer.
+    me().release(Ref::new(on_drop(move || {
+        asks.autorelease(Ref::new(on_drop(move || ask(again))));
+    })));
+    ask(manager.clone());
+    pool.create(());
+    pool.drain();
+    (0..2).for_each(|_| _ = pool.create(String::new()));
+    assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, PAGE, alone, fresh, global, here, on_drop, sized};
+use crate::support::{
+    LONG, Log, PAGE, alone, fresh, fresh_to_the_end, global, here, on_drop, sized,
+};
 use releasepool::event::{self, EventKind};
 use releasepool::frame::{FrameConfig, LoopProxy};
 use releasepool::memory::BlockAllocator;
@@ -12,6 +14,7 @@ use releasepool::{
 };
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -164,6 +167,19 @@ fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
         made.extend((0..12_000).map(|_| Ref::new_in([2u8; 600], &blocks)));
     });
     assert!(made.iter().all(|object| object[599] == 2));
+}
+
+#[test]
+fn an_allocator_may_always_use_blocks_while_its_thread_exits() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    fn again() {
+        drop(Ref::new_in(1, &BlockAllocator::process()));
+        if CALLS.fetch_add(1, Ordering::Relaxed) < 100_000 {
+            FOREIGN.set(Some(again));
+        }
+    }
+    fresh_to_the_end(|| FOREIGN.set(Some(again)));
+    assert!(CALLS.load(Ordering::Relaxed) < 100_000, "the exit is over");
 }
 
 #[test]

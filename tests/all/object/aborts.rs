@@ -130,8 +130,12 @@ fn undead() -> Ref<Undead> {
 
 #[test]
 fn an_object_that_its_own_destructor_retains_is_destroyed_once() {
-    let cases: [(&str, fn()); 4] = [
+    let cases: [(&str, fn()); 5] = [
         ("at the last release", || drop(undead())),
+        ("at the last release, after another one", || {
+            drop(Ref::new(String::new()));
+            drop(undead());
+        }),
         ("in a drain", || {
             let pool = AutoreleasePool::new();
             pool.autorelease(undead());

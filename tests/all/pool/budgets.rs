@@ -234,6 +234,32 @@ fn the_slowest_destructor_is_measured_without_nested_ones() {
 }
 
 #[test]
+fn time_budgets_apply_to_entries_of_one_object() {
+    let object = Ref::new(());
+    let mut pool = AutoreleasePool::new();
+    (0..40).for_each(|_| _ = pool.autorelease(object.clone()));
+    let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+    assert_eq!(counts(drained), (16, 24), "the clock is read then");
+}
+
+#[test]
+fn objects_without_destructors_that_a_destructor_drains_belong_to_its_own_drain() {
+    // With the ledger, they are destroyed one by one, as part of the outer drain.
+    let many = if cfg!(feature = "leak-detection") {
+        1
+    } else {
+        20
+    };
+    for entries in [1, many] {
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            autoreleasepool(|inner| (0..entries).for_each(|n| _ = inner.create(n)));
+        }));
+        assert_eq!(counts(pool.drain_within(Budget::All)), (1, 0));
+    }
+}
+
+#[test]
 fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();

@@ -34,6 +34,7 @@ impl Drop for Endless {
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 static STOPPED: AtomicBool = AtomicBool::new(false);
+static FOUND_ALIVE: AtomicBool = AtomicBool::new(true);
 
 fn entries() {
     autorelease(Ref::new(Endless(entries)));
@@ -53,10 +54,13 @@ fn messages() {
     me().release(Ref::new(Endless(messages)));
 }
 
-/// Sends messages to the first thread that calls this, even after its end.
+/// Sends messages to the first thread that calls this, even after its end; notes whether the last one
+/// found it alive.
 fn letters() {
     static HOME: OnceLock<ThreadHandle> = OnceLock::new();
-    HOME.get_or_init(me).release(Ref::new(Endless(letters)));
+    let home = HOME.get_or_init(me);
+    FOUND_ALIVE.store(home.is_alive(), Ordering::Relaxed);
+    home.release(Ref::new(Endless(letters)));
 }
 
 fn tokens() {
@@ -256,6 +260,8 @@ fn the_end_of_a_thread_whose_pools_are_fed() {
                 events.iter().all(|e| e.kind == EventKind::NoPool),
                 "{events:?}"
             );
+            // By then the thread takes no closures: nothing would run them.
+            assert!(!FOUND_ALIVE.load(Ordering::Relaxed));
             let snapshot = global().snapshot();
             // The object is late, but not lost.
             assert_eq!((snapshot.orphans, snapshot.live_objects()), (1, 1));
@@ -350,6 +356,17 @@ fn and_an_event_says_what_feeds_it() {
     pool.create(());
     pool.drain();
     assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+}
+
+#[test]
+fn and_the_first_objects_of_a_small_pool_do_not_count() {
+    listen();
+    for (last, told) in [(1_010, 0), (1_050, 1)] {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Countdown(last));
+        pool.drain();
+        assert_eq!(events(EventKind::EndlessDrain).len(), told);
+    }
 }
 
 /// The event comes before the drain's last release, after which nothing else destroys what the hook

@@ -17,6 +17,7 @@ use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
 use releasepool::memory::{BlockAllocator, StackAllocator};
+use releasepool::slot::SlotCache;
 use releasepool::{
     AutoreleasePool, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot, ThreadHandle, Weak,
     autoreleasepool,
@@ -35,6 +36,7 @@ type Bytes = [u64; 6];
 
 type RefAndWeak = (Ref<Bytes>, Weak<Bytes>);
 type PoolAnd<T> = (AutoreleasePool, T);
+type CacheOfSlot = SlotCache<Box<Slot<Bytes>>, Bytes>;
 type HotAndRef = (Hot<Bytes>, HotRef<Bytes>);
 type HandoffAndThread = (HandoffPool, ThreadHandle);
 
@@ -117,6 +119,12 @@ fn pool_and_slot() -> PoolAnd<Slot<Bytes>> {
     let pool = AutoreleasePool::new();
     slot.load(&pool);
     (pool, slot)
+}
+
+fn cache() -> CacheOfSlot {
+    let mut cache = CacheOfSlot::new(Box::new(Slot::new(object())));
+    cache.load();
+    cache
 }
 
 /// Returns an owner and a reference, after one has been dropped, and a drain.
@@ -215,6 +223,8 @@ hot_paths! {
         autoreleasepool(|pool| { black_box(pool.create([i; 6])); });
     #[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
     slot_load: |state: PoolAnd<Slot<Bytes>>, _ in TIMES| black_box(black_box(&state.1).load(&state.0));
+    #[library_benchmark(config = counted(23_017, 0), setup = cache)]
+    cached_load: |cache: CacheOfSlot, _ in TIMES| black_box(black_box(&mut cache).load());
     #[library_benchmark(config = counted(34_456, 0), setup = handoff)]
     handoff_create: |state: HandoffAndThread, i in TIMES| black_box(state.0.create([i; 6]));
     #[library_benchmark(config = counted(77_945, 0), setup = blocks)]

@@ -18,7 +18,7 @@ use std::time::Instant;
 const TURNS: u64 = 1_000_000;
 /// Turns of a frame of [`POOL`] objects in a round.
 const FRAMES: u64 = 10_000;
-/// Rounds, in which the workloads take turns. The figures are medians of theirs.
+/// Rounds, in which the workloads take turns. Each figure is the median of all rounds.
 const ROUNDS: usize = 5;
 
 /// The titles of the figures, and the widths of their columns.
@@ -29,8 +29,8 @@ const TITLES: [(&str, u16); 4] = [
     ("all", 10),
 ];
 
-/// Returns a workload of one operation on a value that exists already. Before each [`POOL`] turns, `end`
-/// destroys what they have left.
+/// Returns a workload of one operation on a value that exists already. Before every [`POOL`]th
+/// turn, `end` destroys what earlier turns have left.
 fn each<S: 'static>(
     name: &str,
     make: impl Fn() -> S + Send + Sync + 'static,
@@ -51,7 +51,7 @@ fn each<S: 'static>(
     })
 }
 
-/// Returns the last drops of references, a thousand of which exist.
+/// Returns a workload that drops last references to objects, which are made [`POOL`] at a time.
 fn dropped<R: 'static>(
     name: &str,
     new: impl Fn(u64) -> R + Copy + Send + Sync + 'static,

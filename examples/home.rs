@@ -15,7 +15,7 @@ struct Gpu {
     textures: RefCell<Vec<usize>>,
 }
 
-/// Not `Send`, because of the `Rc`. Yet `HomeRef<Texture>` is.
+/// Not `Send`, because of the `Rc`. Yet `HomeRef<Texture>` is `Send`.
 struct Texture {
     gpu: Rc<Gpu>,
     number: usize,

@@ -1,10 +1,11 @@
 //! The epoch, which protects objects that slots lend.
 //!
-//! A pool that has loaded from a slot is *pinned* until it is drained. When a slot's content is
-//! replaced, the slot's own reference to the old object is *retired*: it is released only when all
-//! pools that were pinned at that time have been drained. The whole process has one epoch, because a
-//! reader under one manager must delay the releases of a writer under another. (Fraser's epoch-based
-//! reclamation, with a fence that only the rare side pays for, as in liburcu.)
+//! A pool that has loaded from a slot is *pinned* until it is drained, and a call of `with` or
+//! `rcu` until it ends: each *holds* the epoch. When a slot's content is replaced, the slot's own
+//! reference to the old object is *retired*: it is released only when all that was pinned at that
+//! time has been unpinned. The process has one epoch, because a reader under one manager must delay
+//! the releases of a writer under another. (Fraser's epoch-based reclamation, with fences that only
+//! the rare side pays for, as in liburcu: `thread::fences`.)
 //!
 //! ```text
 //! EPOCH.now     7, only grows; each collection increments it
@@ -14,31 +15,31 @@
 //!                └ pins: oldest ─> Pin 5 ─> Pin 7     pinned pools, in the order of their pins
 //! ```
 //!
-//! * *Pin*: read `now` (5); if nothing is pinned on this thread, announce 5 in `pinned`, then a light
-//!   fence. If something is, an older epoch is announced already. Only then is a slot read.
+//! * *Pin*: read `now` (5); if nothing is pinned on this thread, announce 5 in `pinned` and make a
+//!   light fence; otherwise an older epoch is announced already. Only then read a slot.
 //! * *Unpin*: announce the oldest epoch of what is still pinned, or 0.
 //! * *Retire*: take the reference out of the slot, and push it.
-//! * *Collect*: take all retired references; increment `now`, whose former value is their *tag*; a heavy
-//!   fence; read all announcements. References with a tag below all of them can be released.
+//! * *Collect*: take all retired references; increment `now`, whose former value is their *tag*;
+//!   make a heavy fence; read all announcements. Tags below all of these can be released.
 //!
 //! # Why no object is released while a reader uses it
-//! A reader announces, makes a fence, and reads a slot. A collector takes what was removed from
-//! slots, makes a fence, and reads the announcements. One of the two sees what the other did before
-//! its fence. So if the reader got a removed object, the collector sees an announcement, of an epoch
-//! `e` or an older one. If `e` is not above the tag, the collector waits. If it is, the reader has
-//! acquired the increment that followed the removal, so it cannot have got that object. This needs a
-//! tag that comes from the increment: an epoch that the collector only reads is not ordered with those
-//! that other threads increment. A thread's second pin needs no fence: until its own epoch is
-//! announced, an older one is; and when it is, the argument for epochs above the tag holds, since the
-//! epoch was acquired before the first read.
+//! A reader announces an epoch, makes a fence, and reads a slot. A collector takes what was removed
+//! from slots, makes a fence, and reads the announcements. One of the two sees what the other did
+//! before its fence. So if the reader got a removed object, the collector sees an announcement: of
+//! the reader's epoch `e`, or of an older one. If `e` is not above the tag, the collector waits. If
+//! `e` is above the tag, the reader has acquired the increment that followed the removal, so it
+//! cannot have got that object. This needs a tag that comes from the increment: an epoch that the
+//! collector only reads is not ordered with the increments of other threads. A thread's second pin
+//! needs no fence: until its own epoch `e` is announced, an older one is; then the argument for an
+//! `e` above the tag holds, since the second pin acquired `e` before its first read.
 //!
 //! # Invariants
-//! 1. *Participants.* A participant that is in the list stays there, at its address. One thread at a
-//!    time owns it: from the exchange of `is_owned` to true, to the store of false. Only the owner
-//!    accesses its cells.
-//! 2. *Pins.* A pin belongs to one participant, whose owner alone uses it, and stays at its address.
-//!    It is either in the list of what is pinned, in the order of the epochs; or with a closed pool, or
-//!    in the list of spare ones.
+//! 1. *Participants.* A participant that is in the list stays there, at its address. One thread at
+//!    a time owns it: from the exchange of `is_owned` to 1, to the store of 0. Only the owner
+//!    accesses its cells, except that any thread reads `next`.
+//! 2. *Pins.* A pin belongs to one participant, whose owner alone uses it, and stays at its
+//!    address. It is in the list of what is pinned, in the order of the epochs; or it belongs to an
+//!    open pool that is not pinned now; or it is in the list of spare pins.
 
 use crate::event::{Event, EventKind};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -147,7 +148,7 @@ impl Epoch {
             // Relaxed: the exchange below decides.
             participant.is_owned.load(Ordering::Relaxed) == 0
                 // Acquire: pairs with the Release in `leave`, so that the former owner's accesses
-                // happen before. Model: epoch_leave.
+                // happen before this thread's. Model: epoch_leave.
                 && participant
                     .is_owned
                     .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
@@ -179,14 +180,14 @@ impl Drop for Epoch {
     }
 }
 
-/// One thread's part in the epoch.
+/// The announcement, the pins and the retired references of one thread.
 pub(crate) struct Participant {
     /// 0, or the oldest epoch of what is pinned on the thread. Written by the owner only.
     pinned: CachePadded<OwnedU64>,
     light: LightFence,
     /// How many references the owners have retired. Written by the owner only.
     retired: OwnedU64,
-    /// The value of `retired` when these references were last taken.
+    /// The value of `retired` when a collection last took the references in `queue`.
     taken: Hint,
     /// The newest page of references that were retired and not taken yet. Untyped: `pool` defines
     /// pages.
@@ -195,15 +196,15 @@ pub(crate) struct Participant {
     is_owned: AtomicUsize,
     /// The next in the list of participants. Written before the participant is published.
     next: Cell<*mut Participant>,
-    /// The pins of pools that are pinned, in the order of their epochs.
+    /// The ends of the list of the pins of pinned pools, in the order of their epochs.
     oldest: Cell<*const Pin>,
     newest: Cell<*const Pin>,
     /// Pins that no pool has.
     spare: Cell<*const Pin>,
     /// How many calls are pinned. Coroutines may end them in any order.
     calls: Cell<usize>,
-    /// Watches for reports, one for each kind of [`Call`]: of the calls that are pinned at once,
-    /// the first starts that of its kind.
+    /// Watches for reports, one for each kind of [`Call`]. Of the calls that are pinned at once,
+    /// the first one alone starts a watch, the one of its kind.
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
@@ -212,8 +213,8 @@ pub(crate) struct Participant {
     label: Mutex<(Option<ThreadKey>, String)>,
 }
 
-// SAFETY: only the owner accesses the cells (invariant 1), `next` after publication only to read; the
-// rest is `Sync`.
+// SAFETY: only the owner accesses the cells, except `next`, which nothing writes after publication
+// (invariant 1); the rest is `Sync`.
 unsafe impl Sync for Participant {}
 // SAFETY: one thread at a time, the owner, accesses the cells (invariant 1); the rest is `Send`.
 unsafe impl Send for Participant {}
@@ -260,7 +261,7 @@ impl Participant {
         drop(before);
     }
 
-    /// Gives the participant back, unless something is pinned: then what it announces must stay.
+    /// Gives the participant back, unless something is pinned: then its announcement must stay.
     fn leave(&self) {
         if self.pinned.own() == 0 {
             // Release: pairs with the Acquire in `enter`. Model: epoch_leave.
@@ -268,16 +269,16 @@ impl Participant {
         }
     }
 
-    /// Returns the epoch of a new pin. If none is announced, announces this one.
+    /// Returns the epoch of a new pin. If no epoch is announced, announces this one.
     #[inline(always)]
     fn announce(&self) -> u64 {
-        // Acquire: pairs with the increment in `seal`, so that slots which this thread reads from now
-        // on do not have what was retired before an older epoch. Model: epoch_second_pool.
+        // Acquire: pairs with the increment in `seal`, so that slots that this thread reads from
+        // now on do not hold references with a tag below `now`. Model: epoch_second_pool.
         let now = EPOCH.now.load(Ordering::Acquire);
         if self.pinned.own() == 0 {
             // Release: pairs with the Acquire in `announced`: a collector that reads this epoch
-            // must acquire the uses under former pins, too. The fence orders it before the reads of
-            // slots. Model: epoch_pin.
+            // must acquire the uses under former pins, too. The fence orders the store before the
+            // reads of slots. Model: epoch_pin.
             self.pinned.store(now, Ordering::Release);
             self.light.fence();
         }
@@ -291,7 +292,7 @@ impl Participant {
         if self.calls.get() == 0 {
             // SAFETY: the pin is in the list of what is pinned (invariant 2).
             let oldest = unsafe { self.oldest.get().as_ref() }.map_or(0, |pin| pin.epoch.get());
-            // Release: pairs with the Acquire in `oldest_pin`. Model: epoch_pin.
+            // Release: pairs with the Acquire in `announced`. Model: epoch_pin.
             self.pinned.store(oldest, Ordering::Release);
         }
     }
@@ -519,8 +520,8 @@ impl Drop for OwnParticipant {
     }
 }
 
-/// Calls `f` with the participant of the calling thread. A thread that has exited gets one for this
-/// call.
+/// Calls `f` with the participant of the calling thread. A thread that has exited, for which `own`
+/// is `None`, gets a participant for this call.
 #[inline(always)]
 fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant) -> R) -> R {
     struct Visit<'e>(&'e Participant);
@@ -537,9 +538,9 @@ fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant
 
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
-    /// Kept from the first pin until the pool is closed, so that later pins need not look for one.
+    /// Kept from the first pin until the pool is closed, so that later pins need no new `Pin`.
     pin: Cell<*const Pin>,
-    /// True if `pin` is pinned. Quicker to read.
+    /// True while the pool is pinned. Quicker to read than `pin`.
     is_pinned: Cell<bool>,
 }
 
@@ -559,8 +560,8 @@ impl PoolPin {
     }
 
     fn known(&self) -> Option<(&Pin, &Participant)> {
-        // SAFETY: pins stay as long as their participant (invariant 2), and those as long as the epoch
-        // (invariant 1).
+        // SAFETY: pins stay as long as their participant (invariant 2), and participants as long as
+        // the epoch (invariant 1).
         unsafe {
             let pin = self.pin.get().as_ref()?;
             Some((pin, &*pin.of))
@@ -624,8 +625,7 @@ pub(crate) enum Call {
     Rcu,
 }
 
-/// A call that is pinned. Dropping it, also during a panic, unpins the thread if no other call is
-/// pinned.
+/// A call that is pinned. Dropping it, also during a panic, ends the call's pin.
 struct CallPin<'p>(&'p Participant, Option<Call>);
 
 impl<'p> CallPin<'p> {
@@ -661,8 +661,8 @@ impl Drop for CallPin<'_> {
     }
 }
 
-/// Calls `f` while the calling thread is pinned: objects that slots hold now stay alive until `f` is
-/// done. If `f` takes long, an event reports it as this `call`, if there is one. `own` is the calling
+/// Calls `f` while the calling thread is pinned: objects that slots hold now stay alive until `f`
+/// is done. If `f` takes long, an event names `call`, unless that is `None`. `own` is the calling
 /// thread's participant; a thread that has exited has none.
 #[inline(always)]
 pub(crate) fn pinned_while<R>(
@@ -676,17 +676,17 @@ pub(crate) fn pinned_while<R>(
     })
 }
 
-/// Counts a reference that was taken out of a slot, and has it added by `push` to a queue, from which a
-/// collection takes it; `push` returns whether the queue was empty. Returns about how many such references of this
-/// thread wait.
+/// Counts a reference that was taken out of a slot, and calls `push` to add the reference to a
+/// queue, from which a collection takes it; `push` returns whether the queue was empty. Returns
+/// about how many retired references of this thread no collection has taken yet.
 pub(crate) fn retire(
     own: Option<&OwnParticipant>,
     push: impl FnOnce(&AtomicPtr<u8>) -> bool,
 ) -> u64 {
     with_participant(own, |participant| {
         let retired = participant.retired.own() + 1;
-        // Relaxed: counted before a thread can take the reference, by the Release of the push and the
-        // Acquire of the take. Model: orphans_quiesce.
+        // Relaxed: the count is raised before a thread can take the reference, by the Release of
+        // the push and the Acquire of the take. Model: orphans_quiesce.
         participant.retired.store(retired, Ordering::Relaxed);
         if push(&participant.queue) {
             note_retired();
@@ -697,16 +697,15 @@ pub(crate) fn retire(
 
 /// Makes the next collection look at the queues.
 fn note_retired() {
-    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note
+    // Release: pairs with the Acquire in `take_retired`, so that a collection that takes this note
     // finds what is in the queue. It also finds what other threads noted before: this continues
-    // their release sequences.
-    // Model: epoch_flag.
+    // their release sequences. Model: epoch_flag.
     EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
 
 /// Returns whether references may have been retired since the last collection began.
 pub(crate) fn has_retired() -> bool {
-    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
+    // Relaxed: a thread that misses one looks again, in its next drain or after a short sleep.
     EPOCH.waits.load(Ordering::Relaxed) & QUEUED != 0
 }
 
@@ -714,7 +713,7 @@ pub(crate) fn has_retired() -> bool {
 // Does not read the counts, which are inexact while a thread is between counting and pushing.
 #[inline]
 pub(crate) fn has_deferred() -> bool {
-    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
+    // Relaxed: a thread that misses one looks again, in its next drain or after a short sleep.
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
@@ -740,15 +739,15 @@ pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
 
 /// Takes a batch off the count, because it has been passed on or is empty.
 pub(crate) fn batch_ends() {
-    // Relaxed: what has been passed on is counted elsewhere.
+    // Relaxed: references that have been passed on count as orphans.
     EPOCH.waits.fetch_sub(BATCH, Ordering::Relaxed);
 }
 
-/// The second step: returns the tag of the references that were taken before.
+/// The second step: increments the epoch. Returns the tag of the references that were taken.
 pub(crate) fn seal() -> u64 {
-    // Release: pairs with the Acquire in `announce`, so that a thread that announces a younger epoch
-    // finds none of the references in slots, also if it has read a later increment, as that continues
-    // the release sequence. Model: epoch_second_pool.
+    // Release: pairs with the Acquire in `announce`, so that a thread that announces a younger
+    // epoch finds none of those references in slots, also if the thread has read a later increment,
+    // as that continues the release sequence. Model: epoch_second_pool.
     EPOCH.now.fetch_add(1, Ordering::Release)
 }
 
@@ -770,14 +769,14 @@ pub(crate) fn glance() -> u64 {
     EPOCH.oldest_pin()
 }
 
-/// Counts retired references that have been passed on, and that are counted elsewhere now.
+/// Counts retired references that have been passed on, and that count as orphans now.
 pub(crate) fn count_passed_on(n: u64) {
     // Release: pairs with the Acquire in `deferred`. Model: epoch_passed_on.
     EPOCH.passed_on.fetch_add(n, Ordering::Release);
 }
 
-/// Returns how many retired references have not been passed on. All others are counted elsewhere by
-/// the time this returns.
+/// Returns how many retired references have not been passed on. All others count as orphans, or
+/// have been released, by the time this returns.
 pub(crate) fn deferred() -> usize {
     // Read before `retired`: each reference is counted there before it is passed on. Acquire: pairs
     // with the Release in `count_passed_on`. Model: epoch_passed_on.
@@ -796,7 +795,8 @@ pub(crate) fn is_due(waiting: u64) -> bool {
 
 /// Returns what [`is_due`] does. `idle` returns the milliseconds since the last collection.
 fn is_due_after(waiting: u64, idle: impl FnOnce() -> u64) -> bool {
-    // The rare attempts let a thread that seldom stores find a pool that holds the epoch.
+    // `rarely` makes a thread that seldom stores collect, too, so that it finds what holds the
+    // epoch.
     let rarely = || waiting.is_power_of_two() && idle() >= RARE_MS;
     waiting != 0 && (waiting % EVERY == 0 || rarely())
 }

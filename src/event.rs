@@ -120,11 +120,11 @@ pub enum EventKind {
     /// doubling.
     PoolWatermark,
     /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these
-    /// entries, too, whose destructors have added others, and so on, for 1,000 generations; the first
-    /// 32 objects of a small pool may not count. Releases of hot objects, of references that slots have
-    /// retired, and of messages that lead to others of their kind count as well: the event's message
-    /// says which they are. An ordinary drain goes on; all other drains end after 100,000 generations,
-    /// with another event, and leave the rest for later.
+    /// entries, too; their destructors add others; and so on, for 1,000 generations (the first 32
+    /// objects of a small pool may not count). Releases of hot objects, of references that slots
+    /// have retired, and of messages count as well, if they lead to others of their kind: the
+    /// event's message names the kind. An ordinary drain goes on; all other drains end after
+    /// 100,000 generations, with another event, and leave the rest for later.
     ///
     /// Counted together: drains of pools of one name, with the same type or kind of releases.
     EndlessDrain,

@@ -4,12 +4,12 @@
 //! [`AutoreleasePool::adopt`](crate::AutoreleasePool::adopt). [`foreign_scope`] is for callbacks of such
 //! a runtime, and a [`RemoteRelease`] for references that are given up on the wrong thread.
 
-// Objects of C and C++: classes that are made at run time, objects that their own code allocates
-// and frees, and the memory that is the library's.
+// Objects of C and C++, and those that other runtimes count:
 //
 // * `class`: a class, as a type info that was made at run time
 // * `by_hand`: objects that `new` makes and `delete` frees, or that end by hand
 // * `own_memory`: whether memory is the library's
+// * `pooled`: objects of other runtimes in pools, by an adapter object for each reference
 
 pub(crate) mod by_hand;
 pub(crate) mod class;

@@ -33,8 +33,8 @@
 //! A loop has no queue of its own: it serves the inboxes of its thread, to which
 //! [`ThreadHandle`](crate::ThreadHandle) sends as well. Before a loop sleeps, it *arms* its empty
 //! inboxes: it marks them, and the message that replaces the mark wakes the loop. So no wake-up is
-//! missed, a sleep ends with at most two wake-ups, and senders pay nothing for them while the
-//! loop is awake. A delayed post, a request for a frame and a shutdown change the loop's state
+//! missed, a sleep ends with at most two wake-ups, one by each inbox, and senders pay nothing while
+//! the loop is awake. A delayed post, a request for a frame and a shutdown change the loop's state
 //! first and wake the thread afterwards; a wake-up that comes before the sleep ends it at once.
 //!
 //! Closures run at the beginning of a frame or as a looper's commands; releases are made by the
@@ -57,7 +57,7 @@
 //!    its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
-//! 4. The pool around these steps is drained, then the backlog, and the releases that other threads
+//! 4. The pool around these steps is drained, then the backlog; and the releases that other threads
 //!    have sent to this thread are made.
 //!
 //! These are all steps of a `FrameLoop`. Its thread goes on, and the thread's inbox stays open:

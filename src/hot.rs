@@ -1,6 +1,6 @@
 //! Objects whose references many threads clone and drop all the time, without contention.
 //!
-//! Take [`Hot::new`](crate::Hot::try_new) first, for an object that a measurement has shown to be contended.
+//! Take [`Hot::new`](crate::Hot::new) first, for an object that a measurement has shown to be contended.
 
 // Hot objects: counted objects whose references are counted in memory of the thread that clones or
 // drops them, so that threads do not contend for a count.
@@ -56,9 +56,9 @@
 // # What is not released
 // `shutdown` must know whether a dead object waits anywhere. Either its row is still let go; or its
 // release has *begun* and is not *over*. The beginning is counted before the exchange that ends the
-// life. So `shutdown` reads the rows first, then the difference of these two figures. An object that
-// it has found alive may die later; but if no other thread drops handles, only a release can have
-// caused that, and then the number of releases that are over has changed.
+// life. So `shutdown` reads the rows first, then the difference of these two figures. An object
+// that `shutdown` has found alive may die later; but if no other thread drops handles, only a
+// release can have caused that, and then the number of releases that are over has changed.
 //
 // # Invariants
 // 1. *Rows.* The table is never freed. An index is below the table's length. A row is in the list
@@ -67,21 +67,20 @@
 //    The thread that has taken the row from the list writes the reference, and the thread whose
 //    exchange ends the life takes it.
 // 3. *Books.* A book is never freed. Only the thread that owns it writes to it and reads its notes
-//    and its unfinished scan; the library passes the ownership on, under a lock. A book is once in
-//    the list of each row for which it has counted or which it has noted, and never leaves that
-//    list.
+//    and its unfinished scan; the library passes the ownership on, under a lock. The list of a row
+//    has each book that has counted for the row or noted it, once. A book never leaves a list.
 // 4. *Handles.* A `Hot` or `HotRef` refers to the current life of its row. There is one `Hot` for a
 //    row that is owned, and no `Hot` for other rows. Each `HotRef` has one birth, and its drop is
 //    its one death.
-// 5. *The calling thread.* A thread-local leads to the thread's book from the first use until the
-//    exit of the thread's pools, which exist at least as long. Later births and deaths go to the
-//    row's account of late threads, by read-modify-writes.
+// 5. *The calling thread.* A thread-local leads to the thread's book, from the first use of hot
+//    objects until the exit of the thread's pools, which are made before the book. Later births
+//    and deaths go to the row's account of *late* threads, by read-modify-writes.
 //
 // # Files
 // * `hot_table`: rows, lives and the list of free rows
 // * `book`: accounts and notes of one thread; `library`: the lists of books
 // * `own_book`: the calling thread: births, deaths, notes
-// * `review`: scans, which add up accounts; when a thread scans which rows, and how it passes dead objects on
+// * `review`: scans, which add up accounts; when a thread scans which rows; passes on dead objects
 // * `hot_handle`: `Hot` and `HotRef`; events and figures
 
 mod book;

@@ -36,7 +36,7 @@ described! {
     }
 }
 
-/// Makes a list of entries. Takes the name of a part, and in braces names with their values.
+/// Makes a list of entries: `part { name = value, }` becomes the entry `part.name`.
 #[allow(unused_macros, reason = "only where there are readers")]
 macro_rules! entries {
     ($($part:ident { $($name:ident = $value:expr,)* })*) => {

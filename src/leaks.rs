@@ -7,8 +7,8 @@
 //!
 //! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
 //!   panics with that report if there are any.
-//! * [`check`] panics with the report of the objects that a closure has left alive, and [`scope`]
-//!   does both for the objects of one test.
+//! * [`check`] panics with the report of the objects that a closure has left alive; a [`scope`]
+//!   reports the objects of one test, or asserts that none is alive.
 //! * [`expect_gone`] warns if an object does not die when it should.
 //! * [`count_references`] shows which clones of a reference have not been dropped.
 //!
@@ -45,8 +45,8 @@
 //! for every object.
 //!
 //! # Threads
-//! All functions may be called on any thread. A report may contain objects that other threads
-//! create or destroy while it is made, or not.
+//! All functions may be called on any thread. Objects that other threads create or destroy while a
+//! report is made may be in the report or not.
 //!
 //! # Cost
 //! Creating and destroying an object takes some tenths of a microsecond more, and adding an entry
@@ -96,9 +96,8 @@ pub fn report() -> LeakReport {
     leak_report::collect(|_| true)
 }
 
-/// Asserts that no object is alive in this process. For the end of `main`, after
-/// [`finish`](crate::finish); tests that run in parallel use a
-/// [`scope`].
+/// Asserts that no object is alive in this process. Call it at the end of `main`, after
+/// [`finish`](crate::finish); tests that run in parallel use a [`scope`].
 ///
 /// # Panics
 /// If there are live objects. The message is the report, and says how to find out what keeps the
@@ -204,8 +203,8 @@ type Spans = Arc<PlainMap<u64, Span>>;
 
 static NEXT: Numbers = Numbers::new();
 
-/// The objects that a thread has created since the scope began; see
-/// [`leaks::scope`](crate::leaks::scope).
+/// The objects that one thread has created since the scope began, and other threads while they had
+/// [entered](ScopeHandle::enter) the scope; see [`leaks::scope`](crate::leaks::scope).
 ///
 /// # Example
 /// ```
@@ -320,7 +319,7 @@ impl ScopeHandle {
 /// The calling thread's part in a [`Scope`] that another thread has begun; dropping this ends the
 /// part.
 ///
-/// Objects that were created meanwhile stay part of the scope. The value stays on its thread.
+/// Objects created before the drop stay part of the scope. A `ScopeEntry` stays on its thread.
 ///
 /// ```compile_fail,E0277
 /// let entry = releasepool::leaks::scope().handle().enter();

@@ -24,9 +24,9 @@
 //! ```
 //!
 //! The names and units below are part of the crate's interface. Counters never go down as long as
-//! the process lives, except that entries of a root pool that is drained during the call may count
-//! twice as autoreleased; gauges are values at the time of the call. Both are read while other
-//! threads run, as in a [`Snapshot`].
+//! the process lives, with one exception: entries of a root pool that is drained during the call
+//! may count twice as autoreleased, until the next call. Gauges are values at the time of the call.
+//! Both are read while other threads run, as in a [`Snapshot`].
 //!
 //! # Of the process, by [`publish`] of any manager
 //!
@@ -72,7 +72,7 @@
 //! | `releasepool_frame_released` | histogram | releases | what the drain has released |
 //! | `releasepool_frame_remaining` | gauge | releases | what the drain has left to later frames |
 //! | `releasepool_frame_closures_total` | counter | closures | posted closures that have run |
-//! | `releasepool_frame_panics_total` | counter | closures | those that panicked |
+//! | `releasepool_frame_panics_total` | counter | closures | posted closures that panicked |
 //!
 //! # Of reclaimers, by [`record_reclaimer`]
 //!
@@ -81,7 +81,7 @@
 //! | name | kind | unit | meaning |
 //! |---|---|---|---|
 //! | `releasepool_reclaimer_values` | gauge | values | values and references that wait for their destruction |
-//! | `releasepool_reclaimer_bytes` | gauge | bytes | their bytes, as far as senders have weighed them |
+//! | `releasepool_reclaimer_bytes` | gauge | bytes | the bytes of those values, as senders have stated them to `drop_later_weighed` |
 //! | `releasepool_reclaimer_busy_seconds` | gauge | seconds | for how long the reclaimer has been at work without a pause: no value has waited longer |
 //!
 //! # Cost
@@ -198,7 +198,7 @@ const MANAGER: &[Metric] = metrics! {
 
 /// Publishes the current figures of the process and of `manager`. May be called on any thread.
 ///
-/// See the [module](self) for names, units and cost. Counters are set to the manager's own totals,
+/// See the [module](self) for names, units and cost. Counters are set to totals, not incremented,
 /// so it does not matter how often this is called, nor by how many threads.
 ///
 /// ```

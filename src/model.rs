@@ -85,14 +85,14 @@ pub mod parts {
         ORPHANS.ran()
     }
 
-    /// Retires a reference, and makes what is retired ready at once: no thread may be pinned.
+    /// Retires `r`, and makes all that is retired ready to be released: no thread may be pinned.
     pub fn retire_and_adopt(r: Ref<impl Send + Sync>) {
-        // SAFETY: given up here; it may be sent.
+        // SAFETY: the reference `r` is given up here, and its object may be sent to other threads.
         unsafe { pin::retire(Ref::into_payload(r).cast()) };
         pin::collect_here();
     }
 
-    /// Collects what slots have retired; releases nothing. Returns whether any of it is ready.
+    /// Collects what slots have retired; releases nothing. Returns whether any release is ready.
     pub fn epoch_collect() -> bool {
         pin::collect_here()
     }
@@ -107,7 +107,7 @@ pub mod parts {
         pin::pinned(f)
     }
 
-    /// Returns a tag, as a collection does for the references that it has taken.
+    /// Begins a new epoch, and returns the tag of the references that were taken before.
     pub fn epoch_seal() -> u64 {
         epoch::seal()
     }
@@ -127,7 +127,7 @@ pub mod parts {
         epoch::has_deferred()
     }
 
-    /// Returns how many retired references and orphans wait.
+    /// Returns how many retired references and orphans wait, or run on other threads.
     pub fn outstanding() -> usize {
         retired::outstanding()
     }
@@ -142,7 +142,7 @@ pub mod parts {
         epoch::holders()
     }
 
-    /// Enters the calling thread, which is new, with a bound on the releases that may wait for it.
+    /// Registers the calling thread, which must be new, with a bound on its waiting releases.
     pub fn enter_bounded(bound: u64) {
         current::enter_bounded(bound);
     }
@@ -203,8 +203,8 @@ pub mod parts {
             wakes(self.0.send(message(number))).is_some()
         }
 
-        /// Counts a number as sent, and as refused. [`CountedInbox::announce_within`] first reads
-        /// what was refused before; here, that would add no schedule.
+        /// Counts a number as sent, and then as refused: what [`CountedInbox::announce_within`]
+        /// does at its bound, without its first load of `refused`, which would add no schedule.
         pub fn refuse(&self) {
             self.0.announce(1);
             self.0.refuse(1);
@@ -230,7 +230,7 @@ pub mod parts {
             self.0.count_done(1);
         }
 
-        /// Returns how many numbers were sent and have not run.
+        /// Returns how many numbers were counted as sent, and neither as refused nor as run.
         pub fn waiting(&self) -> u64 {
             self.0.waiting()
         }
@@ -275,7 +275,7 @@ pub mod parts {
     pub struct Room(room::Room);
 
     impl Room {
-        /// Sleeps until there may be room, unless `is_there` finds some; returns false once the
+        /// Sleeps until there may be room, unless `is_there` returns true; returns false once the
         /// reclaimer has ended.
         pub fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {
             self.0.wait(is_there)

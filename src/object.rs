@@ -1,22 +1,22 @@
 //! Counted objects: the functions and types besides [`Ref`](crate::Ref) and [`Weak`](crate::Weak).
 //!
-//! Take [`Ref::new`](crate::Ref::new) first. [`settle`] and [`settle_scope`] run destructors that
-//! wait for an outer one; a [`ThinTarget`] is a type whose objects a pointer of one word can lead
-//! to.
+//! Take [`Ref::new`](crate::Ref::new) first. [`settle`] and [`settle_scope`] are for code that must
+//! be sure that the objects that it drops are destroyed, even inside a destructor. A [`ThinTarget`]
+//! is a type whose objects can be reached through a pointer of one word.
 
 // Counted objects: their memory, their count word, and the references to them.
 //
 // ```text
 // allocation   [padding] [length, slices only] [count word] [type info] payload...
 //                                      all handles point here, by a Thin ^
-// count word   [strong - 1: 32 bits] [weak: 31 bits] [held: 1 bit]
+// count word   [strong - 1: 32 bits] [weak: 31 bits] [held (the value exists): 1 bit]
 //
 //   uninitialized         strong 0, weak >= 1, held 0    the memory of `new_cyclic`
 //      | set_initialized
 //      v
 //   alive                 strong >= 1, held 1            retain, downgrade and upgrade stay here
-//      | release of the last strong reference            (the only reference of any kind is not
-//      v                                                  counted down, as no thread can look)
+//      | release of the last strong reference            (the word may still count this reference,
+//      v                                                  if it was the only one of any kind)
 //   dead, perhaps queued  strong 0, held 1               no upgrade succeeds from here on
 //      | begin_destruction
 //      v
@@ -28,9 +28,9 @@
 //
 // # Invariants
 // 1. *Address.* A `header::Thin` points to a payload, with the provenance of the whole
-//    allocation; a header is right before it. Its type info was written when the object was made,
-//    and fits the type and the memory of the object. Only `Ref::assume_init` changes it, while it
-//    has the only reference.
+//    allocation; a header is right before it. The header's type info is written when the object is
+//    made, and fits the type and memory of the object. Only the holder of the only reference
+//    replaces the type info: `Ref::assume_init`, or a C++ constructor of a foreign class.
 // 2. *Memory.* An object's memory is freed only when there is no reference of any kind and `held`
 //    is 0, or by the thread that has the only reference.
 // 3. *Value.* While there is a strong reference, the value is initialized and not moved.
@@ -43,7 +43,8 @@
 // 7. *Queue.* A thread's queue of dead objects is accessed by that thread only, and never while
 //    foreign code runs.
 // 8. *Home.* The value of a `HomeRef` is accessed at home only, unless it is `Send` and is
-//    dropped. The front of its payload is written only by the thread that made the last release.
+//    dropped. The *front* of the payload, before the value (see `home::home_ref`), is written only
+//    by the thread that made the last release.
 //
 // # Files
 // * `count`: the count word and its operations
@@ -53,12 +54,11 @@
 // * `raw_checks`: misuse of raw calls, and overwritten headers
 // * `strong`, `weak`: `Ref` and `Weak`
 // * `boxed`: values of any type that were moved out of a box
-// * `home`: `HomeRef`, whose value never leaves its thread, and `HomeWeak`
 // * `later_value`: values on their way to the thread that destroys them
 // * `make`, `slices`, `text_objects`: the ways to make a `Ref`; `unique`: exclusive access
 //   to the value, and moving it out
 // * `thin_target`: objects that a pointer of one word leads to, with their lengths
-// * `traits`, `wake`: the traits that `std::sync::Arc` implements, too
+// * `traits`: the traits that `std::sync::Arc` implements, too
 
 mod boxed;
 pub(crate) mod count;

@@ -62,11 +62,11 @@ pub unsafe fn adopt(thin: NonNull<u8>) -> Ref<Object> {
     unsafe { Ref::adopt(thin.cast()) }
 }
 
-/// Completes a release that has found no other strong reference.
+/// Completes a release that may have been the last one.
 ///
 /// # Safety
 /// The caller has subtracted [`ONE_STRONG`] from the count word of the object, with release
-/// ordering, and the word was less than [`ONE_STRONG`] then.
+/// ordering, and the result is negative as a signed number.
 #[inline]
 pub unsafe fn last_release(thin: NonNull<u8>) {
     // SAFETY: the contract says that the caller's release has returned true.
@@ -101,7 +101,7 @@ pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
 /// Closes a token pool of the global manager, and no other pool; returns the number of entries released.
 ///
 /// # Errors
-/// As [`PoolManager::pop`] has, but not if only a pool above is being drained.
+/// Those of [`PoolManager::pop`], but none if only a pool inside this one is being drained.
 pub fn close_pool(token: PoolToken) -> Result<usize, PopError> {
     token::close_alone(PoolManager::global().shared(), token)
 }
@@ -109,7 +109,7 @@ pub fn close_pool(token: PoolToken) -> Result<usize, PopError> {
 /// Returns a guard for a token pool of the global manager, to use the pool, but not to close it.
 ///
 /// # Errors
-/// As [`PoolManager::pop`] has, but not if the pool is being drained.
+/// Those of [`PoolManager::pop`], but none if the pool is being drained.
 ///
 /// # Safety
 /// The result is not used once the pool is closed, and never dropped.
@@ -119,8 +119,8 @@ pub unsafe fn pool_of(token: PoolToken) -> Result<ManuallyDrop<AutoreleasePool>,
     unsafe { token::pool_of(PoolManager::global().shared(), token) }
 }
 
-/// Returns whether the calling thread has no pool of the global manager open, and drains none: what it
-/// autoreleases goes to its root pool, and is reported.
+/// Returns whether the calling thread has no pool of the global manager open, and drains none: an
+/// object that the thread autoreleases then goes to its root pool, and is reported as a stray.
 pub fn is_without_pool() -> bool {
     this_thread::with(|pools| pools.is_some_and(|pools| pools.first.is_idle()))
 }

@@ -12,14 +12,14 @@
 //!
 //! ```text
 //! what is sent      when there is no room        when the reclaimer has ended
-//! drop_later        WhenFull: waits, or here     destroyed here
+//! drop_later        as `WhenFull` says           destroyed by the sender
 //! try_drop_later    given back, in Full          given back, in Full
-//! release           released here                by the next drain of any thread
-//! drain_on          released here                by the next drain of any thread
+//! release           released by the sender       by the next drain of any thread
+//! drain_on          released by the sender       by the next drain of any thread
 //! ```
 //!
-//! A reclaimer is a loop, and sleeps as the [loops](crate::frame) do; what it destroys waits in the
-//! inbox for releases of its thread.
+//! A reclaimer is a loop, and sleeps as the [loops](crate::frame) do. What it destroys waits in its
+//! thread's inbox for releases.
 
 pub(crate) mod later;
 pub(crate) mod reclaimer;

@@ -10,7 +10,7 @@
 //! module documentation). `modeled` has the code that loom and shuttle share, `unchecked` the code
 //! that std and shuttle share.
 //!
-//! This folder uses no other module of the crate.
+//! This folder uses no other module of the crate but `macros`, and `event` in `checked::explore`.
 
 #[cfg(not(any(releasepool_shuttle, all(loom, feature = "loom"))))]
 pub(crate) mod native;
@@ -69,7 +69,7 @@ pub(crate) use described;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// Moves `value` to a heap allocation. loom counts these, so a model that leaks one fails.
+/// Moves `value` to a heap allocation. loom counts these allocations: a model that leaks one fails.
 ///
 /// # Aborts
 /// When memory is exhausted (`handle_alloc_error`).
@@ -118,8 +118,8 @@ pub(crate) fn stack_address() -> usize {
     }
 }
 
-/// Returns a stack address for Miri, whose frames have random ones: as if all frames had one size and lay one
-/// below the other. So destructors run in the same order as natively, and in each run.
+/// Returns a stack address as if all frames had one size; those of Miri have random addresses. So
+/// destructors run in the same order as natively, and in each run.
 #[cfg(miri)]
 fn miri_stack_address() -> usize {
     /// The average number of bytes of a frame in a build without optimization.

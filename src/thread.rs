@@ -22,7 +22,7 @@
 //        v │                   │                           │
 //       armed ─────────────────┘       idle, armed: close ─┘
 //
-// `thread_exit` in `current`: loops, then pools, then memory; the inboxes close; the slot is free
+// `thread_exit` in `current` ends loops, pools, heaps; closes the inboxes; frees the slot
 //         └─ messages left ─> ORPHANS ─> releases: any outermost drain
 //                                     └> closures: quiesce and shutdown
 // ```
@@ -38,14 +38,14 @@
 // 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
 //    the provenance of the whole allocation, and its kind fits the allocation's type. A message of
 //    a closure's kind begins with an `inbox::ClosureHead`, whose `run` fits that type, too.
-// 5. *Delivery.* A thread that takes an inbox's messages becomes their owner by one swap. Only its
-//    owner takes from an inbox that is ever closed, and the inbox stays closed.
+// 5. *Delivery.* A thread takes all messages of an inbox by one swap, and then owns them. Only the
+//    inbox's owner takes from an inbox that is ever closed, and the inbox stays closed.
 // 6. *Sending.* The content of a message may be sent to any thread, except that of
 //    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
 //    messages that its inbox accepts.
-// 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
-//    entered, and cleared first when the thread departs; in between, a boxed `Arc` keeps the
-//    record alive.
+// 7. *The calling thread.* A thread-local pointer leads to the thread's record. It is set last when
+//    the thread is entered, and cleared first when the thread departs; in between, a boxed `Arc`
+//    keeps the record alive.
 //
 // # Files
 // * `key`: the name of a thread, unique for the life of the process
@@ -58,7 +58,7 @@
 //   `claimed`: messages taken out to run within a budget; `waker`: how a message wakes the
 //   thread
 // * `orphans`: messages whose thread has ended, and references that slots gave up
-// * `fences`: asymmetric ones, which readers of slots leave out
+// * `fences`: asymmetric fences, which cost readers of slots next to nothing
 // * `lazy_timer`: measures how long a state has lasted, for reports
 // * `thread_handle`: the public type
 

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 pub trait Coercible: sealed::Sealed + Sized {
     /// The type to which the handle points.
     type Target: ?Sized + 'static;
-    /// The type of the same kind of handle to another target.
+    /// The handle of the same kind to a `U`.
     type Of<U: ?Sized + 'static>;
 
     /// Coerces the target.
@@ -41,8 +41,8 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-/// Implements [`Coercible`] for a handle with one type parameter, and perhaps a lifetime: names the handle, the
-/// coercion of pointers and the coerced handle.
+/// Implements [`Coercible`] for a handle with one type parameter, and perhaps a lifetime. Takes
+/// names for the handle and for the coercion of pointers, and an expression for the coerced handle.
 macro_rules! coercible {
     ($handle:ident $(<$life:lifetime>)?, |$this:ident, $coerce:ident| $coerced:expr) => {
         impl<$($life,)? T: ?Sized> $crate::unsizing::sealed::Sealed for $handle<$($life,)? T> {}
@@ -87,7 +87,7 @@ pub(crate) use coercible;
 /// let shown: Ref<dyn std::fmt::Display> = Ref::new(7); // expected `Ref<dyn Display>`
 /// ```
 ///
-/// Only coercions that the compiler would make compile; this one does not:
+/// The macro makes only coercions that the compiler could make itself; this one is an error:
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};

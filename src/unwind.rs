@@ -38,7 +38,7 @@ impl FirstPanic {
         self.0.is_none()
     }
 
-    /// Forgets this value, which has no panic: dropping it would take a call.
+    /// Forgets this value, which has no panic: dropping it would cost a function call.
     #[inline(always)]
     pub(crate) fn expect_none(self) {
         debug_assert!(self.is_none(), "a panic would be lost");
@@ -83,7 +83,7 @@ fn drop_payload(payload: Payload) {
     }
 }
 
-/// Returns the message of a panic that is passed on as an error, if it is a text.
+/// Returns the message of a panic that is passed on as an error, if the payload is a text.
 #[cold]
 pub(crate) fn message_of(payload: Payload) -> Option<String> {
     let message = text_of(&*payload);

@@ -1,11 +1,11 @@
-//! Global allocators that a program can choose by one line, and the programs that have them: this benchmark,
-//! built with a feature.
+//! Global allocators that a program can choose by one line. A feature of this benchmark chooses
+//! each of them, so each has a program of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// Another global allocator than the standard one, which a program can choose by one line.
+/// A global allocator other than the standard one.
 pub struct Allocator {
     pub name: &'static str,
     /// The tools that cargo needs to build the benchmark with it.
@@ -47,7 +47,7 @@ impl Allocator {
     /// Has cargo build the program, and returns its path.
     pub fn build(&self) -> Result<PathBuf, String> {
         eprintln!("building contention with {}", self.name);
-        // In the root, as cargo then uses the dependencies that it has built for this program.
+        // Runs in the root: so cargo reuses the dependencies that this program was built with.
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
             .current_dir(root())

@@ -15,7 +15,7 @@ pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
         return Err("a thread panicked".to_owned());
     }
     drop(workload);
-    // What slots have retired is destroyed later.
+    // Destroys the objects that slots have retired.
     PoolManager::global().quiesce(Duration::from_secs(5));
     let count = Count::now();
     if count.made == count.destroyed {

@@ -8,7 +8,7 @@ use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
 use std::mem;
 use std::sync::Arc;
 
-/// A worker's end.
+/// A worker's end of the way to the UI thread.
 pub trait Sender<T>: 'static {
     /// Allocates an object and hands it over.
     fn hand(&mut self, object: T);
@@ -20,7 +20,7 @@ pub trait Sender<T>: 'static {
 /// The UI thread, and a function that creates the calling thread's sender.
 pub type Handing<F> = (Ui, F);
 
-/// The bounds of that function.
+/// The bounds of the function that creates a sender.
 pub trait Here<S>: Fn() -> S + Send + Sync + 'static {}
 
 impl<S, F: Fn() -> S + Send + Sync + 'static> Here<S> for F {}

@@ -47,7 +47,7 @@ fn profile() -> String {
     settings.join(", ")
 }
 
-/// The crates that are alternatives, or hold them.
+/// The crates that are alternatives to releasepool, or contain some.
 const RIVALS: &str = "\
     arc-swap basedrop bumpalo crossbeam-channel crossbeam-epoch dashmap defer-drop hazarc kovan \
     mimalloc parking_lot rayon shared_arena snmalloc-rs tikv-jemallocator trc triomphe";

@@ -122,7 +122,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let root = allocator::root();
     let page = options.markdown.as_ref().map(|file| root.join(file));
-    // Before anything is measured.
+    // Tries to open the page before anything is measured.
     let open = |page| fs::OpenOptions::new().append(true).create(true).open(page);
     if let Some(Err(error)) = page.as_ref().map(open) {
         wrong_input(format!("--markdown: {error}"));

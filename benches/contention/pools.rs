@@ -1,7 +1,7 @@
 //! Pools of a thread, by releasepool and by each implementation that has something similar.
 //!
-//! Their functions are inlined by force, so that none of them pays for a call that others do not
-//! need.
+//! All functions of pools are inlined by force, so that no implementation pays for a call that
+//! others do not need.
 
 pub mod cocos;
 pub mod vectors;

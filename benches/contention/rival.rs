@@ -1,9 +1,9 @@
-//! Alternatives in processes with another global allocator, which is what a program can change by one
-//! line, without any pool. The process is this benchmark, built with a feature: see `serving`.
+//! Alternatives in processes with another global allocator, which a program can choose by one line,
+//! instead of using pools. Such a process is this benchmark, built with a feature: see `serving`.
 //!
-//! They take part in the same rounds as all others: each measured thread of this process has a thread
-//! in the other one, sends it a number of turns through a socket, and waits for the time that the
-//! turns took by the clock of that thread. So sockets and waiting are not part of the time.
+//! These take part in the same rounds as all others: each measured thread here has a thread in the
+//! other process, sends it a number of turns through a socket, and waits for the time that the
+//! turns took by that thread's clock. So sockets and waiting are not part of the time.
 
 use crate::allocator::{ALLOCATORS, Allocator, Elsewhere};
 use crate::scenario::{Contestant, Scenario};
@@ -81,11 +81,11 @@ pub fn prepare(scenarios: &mut [Scenario], quick: bool) {
     }
 }
 
-/// The other process. Dropping it ends it.
+/// The other process, which ends when this is dropped.
 struct Process {
     allocator: &'static Allocator,
     child: Child,
-    /// The process ends when this is closed, however this one ends.
+    /// The other process ends when its input is closed, however this process ends.
     input: Option<ChildStdin>,
     port: u16,
 }
@@ -107,7 +107,7 @@ impl Process {
         let mut line = String::new();
         let read = BufReader::new(output).read_line(&mut line);
         let port = read.ok().and_then(|_| line.trim().parse().ok());
-        // Made first, so that an error ends the process.
+        // Made before `port` is checked, so that an error ends the other process.
         let process = Self {
             allocator,
             child,
@@ -143,7 +143,7 @@ fn ended(allocator: &str, error: &dyn std::fmt::Display) -> ! {
 impl Drop for Process {
     fn drop(&mut self) {
         self.input = None;
-        // If it has failed, that was noticed before.
+        // If the process has failed, that was noticed before.
         let _ = self.child.wait();
     }
 }

@@ -32,7 +32,7 @@ impl Scenario {
         all.filter(move |contestant| threads == 1 || !contestant.single_threaded())
     }
 
-    /// Creates the row of this many threads, if some contestant can have them.
+    /// Creates the row of this many threads, if some contestant can do the work on as many.
     pub fn row(&self, threads: usize) -> Option<Row> {
         let workloads: Vec<_> = self.on(threads).map(Contestant::workload).collect();
         let (ours, others) = workloads.split_first()?;

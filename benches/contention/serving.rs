@@ -50,7 +50,7 @@ fn connections(workload: &Workload) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs turns for one thread of the other process, until it closes the connection.
+/// Runs turns for one thread of the other process, until that closes the connection.
 fn turns(workload: &Workload, mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut job = workload.job();

@@ -57,7 +57,7 @@ impl<P> Drop for Handed<P> {
 pub struct Ui {
     gauge: &'static Gauge,
     stop: Arc<AtomicBool>,
-    /// There until this is dropped.
+    /// `None` only while this is dropped.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -79,7 +79,7 @@ impl Ui {
             send.send(for_workers).expect("the creator waits for it");
             while !told.load(Ordering::Acquire) {
                 if gauge.waiting() == 0 {
-                    // So that it does not disturb other measurements.
+                    // Parks, so that this thread does not disturb other measurements.
                     thread::park();
                 } else {
                     destroy();
@@ -120,7 +120,7 @@ impl Drop for Ui {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // If it panicked, an object was overwritten, and the counts of objects differ too.
+            // If it panicked, an object was overwritten, and the counts differ, too.
             let _ = thread.join();
         }
     }

@@ -28,7 +28,7 @@ use std::hint::black_box;
 /// How often a benchmark repeats its operation.
 const TIMES: u64 = 1_000;
 
-/// Of a benchmark whose one operation is a thousand.
+/// How often a benchmark repeats an operation that itself does something [`TIMES`] times.
 const ONCE: u64 = 1;
 
 /// The payload of most objects.
@@ -88,7 +88,7 @@ fn pool() -> AutoreleasePool {
     pool
 }
 
-/// Returns a pool with as many objects as a benchmark repeats, some of which `add` adds at a time.
+/// Returns a [`pool`] to which `add` has added objects in this many calls.
 fn filled_by(times: u64, add: impl Fn(&AutoreleasePool)) -> AutoreleasePool {
     let pool = pool();
     (0..times).for_each(|_| add(&pool));
@@ -127,7 +127,7 @@ fn cache() -> CacheOfSlot {
     cache
 }
 
-/// Returns an owner and a reference, after one has been dropped, and a drain.
+/// Returns a hot object's owner and a reference. Others were dropped, with a drain between.
 fn hot() -> HotAndRef {
     let hot = Hot::new(object());
     drop(hot.get());
@@ -166,13 +166,13 @@ fn block_with(blocks: &BlockAllocator) {
     let layout = Layout::new::<[u64; 8]>();
     for _ in 0..TIMES {
         let block = black_box(blocks.alloc(layout).expect("there is memory"));
-        // SAFETY: just allocated with this layout, and not used any more.
+        // SAFETY: the block was just allocated with this layout, and is not used any more.
         unsafe { blocks.dealloc(block, layout) };
     }
 }
 
-/// Defines the benchmarks: each has its attribute, and its operation on the state that the setup makes, with
-/// how often that is repeated. The attribute comes from outside, as it needs that hygiene.
+/// Defines the benchmarks. Each has an attribute, and an operation that is repeated on the state
+/// which the setup makes. The caller passes the attribute, as it needs the caller's hygiene.
 macro_rules! hot_paths {
     ($($hash:tt $attribute:tt
         $name:ident: |$state:ident: $type:ty, $i:pat_param in $times:ident| $operation:expr;)*) => {

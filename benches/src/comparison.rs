@@ -1,11 +1,11 @@
 //! Decides which of two implementations takes longer, from their samples. All that the benchmarks say
-//! of who is ahead comes from [`Spread::outcome`].
+//! of which side is ahead comes from [`Spread::outcome`].
 //!
 //! All computing is done with the logarithms of times and ratios, so that swapping the two sides
 //! mirrors the result exactly.
 
-/// Ratios between this and its reciprocal are called even: differences of a few percent come from
-/// the layout of code and memory, and change with every build.
+/// Ratios between `MARGIN` and its reciprocal are called even: differences of a few percent come
+/// from the layout of code and memory, and change with every build.
 const MARGIN: f64 = 1.05;
 
 /// If the quartiles of a ratio are further from 1 than this, or than its reciprocal, the two sides are
@@ -115,7 +115,7 @@ impl Spread {
         let mut logs: Vec<_> = logs.filter(|log| log.is_finite()).collect();
         logs.sort_by(f64::total_cmp);
         let last = logs.len().checked_sub(1)?;
-        // The quartiles are values of rounds, not between two rounds, and rather too far apart.
+        // Each quartile is the value of a round; rounding moves the quartiles apart, not together.
         let quarter = last / 4;
         let interval = beside_median(logs.len());
         Some(Self {
@@ -128,7 +128,7 @@ impl Spread {
     }
 
     /// Returns the distribution of the ratio of two sides that were measured in the same rounds, by
-    /// turns. Rounds that do not count for both sides, which are `None`, do not count.
+    /// turns. A round that is `None` for one of the sides does not count.
     pub fn paired(one: &[Option<f64>], other: &[Option<f64>]) -> Option<Self> {
         let pairs = one.iter().zip(other);
         Self::of_logs(pairs.filter_map(|(one, other)| Some((*one)?.ln() - (*other)?.ln())))
@@ -143,8 +143,8 @@ impl Spread {
         }
     }
 
-    /// Returns the median in the range that leaves an outcome undecided: that of the quartiles and,
-    /// if there were enough rounds, of the confidence interval.
+    /// Returns the median, and the range that leaves an outcome undecided: between the quartiles,
+    /// and if there were enough rounds, extended to the confidence interval.
     pub fn undecided(&self) -> Figure {
         let (least, most) = self.interval.unwrap_or((self.low, self.high));
         Figure {
@@ -177,8 +177,8 @@ impl Spread {
         }
     }
 
-    /// Decides whether the median is at least `limit`, or at most. If it is on one side of the limit,
-    /// but a quarter of the rounds on the other one, these have to be close to the median.
+    /// Decides whether the median is at least `limit`, or at most. If the limit is between the
+    /// quartiles, these have to be close to the median.
     pub fn judge(&self, limit: f64, at_least: bool) -> Judged {
         let limit = limit.ln();
         let Some((least, most)) = self.interval else {

@@ -63,8 +63,8 @@ impl Effort {
         if is_quick { Self::QUICK } else { Self::FULL }
     }
 
-    /// Returns the effort where threads share a processor. A sample spans several of their time slices
-    /// then; a shorter one would measure threads that were alone on it.
+    /// Returns the effort where threads share a processor. A sample then spans several of their
+    /// time slices; a shorter one would measure threads that were alone on a processor.
     pub(crate) fn oversubscribed(self) -> Self {
         Self {
             sample: self.sample * 20,
@@ -75,7 +75,7 @@ impl Effort {
 }
 
 /// The measurements of an entry, in nanoseconds per operation: for each round the mean of its
-/// threads, or `None` if they could have run at the same time, but did not.
+/// threads, or `None` if the threads could have run at the same time, but did not.
 #[derive(Clone, Debug)]
 pub struct Samples {
     rounds: Vec<Option<f64>>,
@@ -84,8 +84,8 @@ pub struct Samples {
 
 impl Samples {
     fn of(rounds: Vec<(f64, bool)>) -> Self {
-        // On a busy machine they may never have run at the same time. Then all rounds count, as any
-        // figure is better than none.
+        // On a busy machine, the threads may never have run at the same time. Then all rounds
+        // count, as any figure is better than none.
         let together = rounds.iter().any(|(_, together)| *together);
         let counts = |(time, at_once): (f64, bool)| (at_once || !together).then_some(time);
         Self {
@@ -140,7 +140,7 @@ fn calibrate(job: &mut Job, sample: Duration) -> u64 {
     loop {
         let mut shortest = time(turns);
         if shortest >= sample / 2 && turns > 1 {
-            // Another process may have interrupted it.
+            // Another process may have interrupted the job.
             shortest = shortest.min(time(turns)).min(time(turns));
         }
         if shortest >= sample / 2 {
@@ -231,8 +231,8 @@ pub fn parallelism() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How often all threads and jobs of a contest are made anew. For as long as they stay, what they
-/// share lies at one address, and how long two processors take to pass it on depends on that.
+/// How often all threads and jobs of a contest are made anew. As long as they live, their shared
+/// data keep one address, which affects how long two processors take to exchange them.
 const SITTINGS: usize = 5;
 
 /// Measures all entries, on spawned threads.

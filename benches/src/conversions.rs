@@ -22,7 +22,7 @@ const LOOP: u64 = 100;
 #[derive(Clone, Copy)]
 struct Padded(#[allow(dead_code)] u64, #[allow(dead_code)] u8);
 
-/// Returns the conversion of what `make` creates, `times` in each turn; the result is dropped.
+/// Returns a workload of `times` conversions of what `make` creates; drops the results.
 fn conversion<S: 'static, R: 'static>(
     name: &str,
     times: u64,
@@ -34,8 +34,8 @@ fn conversion<S: 'static, R: 'static>(
     })
 }
 
-/// Returns rows that compare a conversion to a `Ref` with that to an `Arc`: `Of` is one of them. Each has a
-/// title, the number of conversions in a turn, a function that makes the source, and the conversion.
+/// Returns rows that compare conversions to a `Ref` and to an `Arc`: `Of` stands for both. Each has
+/// a title, the conversions in a turn, a function that makes the source, and the conversion.
 macro_rules! rows {
     ($($title:literal: $times:expr, $make:expr, |$source:pat_param| $convert:expr;)*) => {
         [$({
@@ -72,7 +72,7 @@ fn text() -> String {
     "x".repeat(LEN as usize)
 }
 
-/// Returns slices of [`SMALL`] numbers that a pool creates and releases.
+/// Returns a workload of slices of [`SMALL`] numbers that a pool creates and releases.
 fn created_in_a_pool() -> Workload {
     let make = || (AutoreleasePool::new(), (0..SMALL).collect::<Vec<_>>());
     Workload::timed("pool.create_slice", BATCH, make, |(pool, values)| {
@@ -83,7 +83,7 @@ fn created_in_a_pool() -> Workload {
     })
 }
 
-/// Returns slices of [`SMALL`] numbers in a vector that is cleared.
+/// Returns a workload of slices of [`SMALL`] numbers in a vector that is cleared.
 fn arcs_in_a_vec() -> Workload {
     let make = || (Vec::new(), (0..SMALL).collect::<Vec<_>>());
     Workload::timed("Arc in a Vec", BATCH, make, |(slices, values)| {

@@ -12,7 +12,7 @@ pub struct SpinBarrier {
     finished: AtomicUsize,
 }
 
-/// Polls `condition` until it returns a value. After a while it yields the processor between polls.
+/// Polls `condition` until it returns a value. After a while, yields the processor between polls.
 pub fn wait_for<T>(mut condition: impl FnMut() -> Option<T>) -> T {
     const SPINS: u32 = 1_000;
     let mut spins = 0;

@@ -1,5 +1,5 @@
-//! The memory that a reader holds back which has loaded an object and stalls, while another thread
-//! stores new ones. Each kind of reader runs in a process of its own.
+//! The memory that is held back by a reader which has loaded an object and stalls, while another
+//! thread stores new objects. Each kind of reader runs in a process of its own.
 
 use crate::{resident, terminal};
 use arc_swap::ArcSwap;
@@ -45,7 +45,7 @@ type Hold<'h> = &'h dyn Fn(&Kilobyte);
 /// A kind of reader: its name, and the measurement of [`stall`].
 type Reader = (&'static str, fn() -> [u64; 3]);
 
-/// Returns all kinds of readers.
+/// All kinds of readers.
 const READERS: [Reader; 8] = [
     ("slot.load(&pool), the pool not drained", || {
         of_slot(|slot, hold| hold(&slot.load(&AutoreleasePool::new())))
@@ -100,11 +100,11 @@ fn load_pinned(place: &epoch::Atomic<Kilobyte>, hold: Hold) {
 fn store_pinned(place: &epoch::Atomic<Kilobyte>, new: Kilobyte) {
     let guard = epoch::pin();
     let old = place.swap(epoch::Owned::new(new), Ordering::AcqRel, &guard);
-    // SAFETY: the object is no longer reachable, and each is replaced once.
+    // SAFETY: the old object is no longer reachable, and each object is replaced once.
     unsafe { guard.defer_destroy(old) };
 }
 
-/// Returns the number of objects that are alive without being in a place.
+/// Returns the number of objects that were replaced and live on: all but the one in the place.
 fn replaced() -> u64 {
     ALIVE.load(Ordering::Relaxed) - 1
 }
@@ -142,7 +142,7 @@ fn stall<P: Sync>(place: &P, load: fn(&P, Hold), store: fn(&P, Kilobyte), tidy: 
     [objects, grown, replaced()]
 }
 
-/// Returns what a reader of this name holds back, in a process for it.
+/// Returns what the reader of this name holds back; called in a process for it alone.
 pub fn apart(name: &str) -> Option<Vec<u64>> {
     let reader = READERS.iter().find(|reader| reader.0 == name)?;
     Some(reader.1().to_vec())

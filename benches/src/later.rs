@@ -33,10 +33,10 @@ const TOGETHER: f64 = 15.0;
 /// Nanoseconds that the sender of a large graph may be stalled.
 const STALL: f64 = 100_000.0;
 
-/// What the thread does that destroys the values, while they are sent.
+/// What the thread that destroys the values does while they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Receiver {
-    /// It is in a destructor that takes long, so it need not be woken, and disturbs nobody.
+    /// It is in a destructor that takes long, so it need not be woken, and does not disturb.
     Busy,
     /// It destroys them as they come.
     AtWork,
@@ -70,8 +70,8 @@ fn turn<W: Way<T>, T>(way: &mut W, receiver: Receiver, send: impl FnOnce(&mut W)
     time
 }
 
-/// Returns the sending of `count` values in a turn, which `send` does. It also gets the values that `prepare`
-/// has made before, which is not timed.
+/// Returns a workload whose turn sends `count` values by `send`. `send` also gets the values that
+/// `prepare` has made before, untimed.
 fn sending<W: Way<T>, T: 'static>(
     receiver: Receiver,
     count: u64,
@@ -80,9 +80,9 @@ fn sending<W: Way<T>, T: 'static>(
 ) -> Workload {
     let workload = Workload::new(W::NAME, count, move || {
         let (mut way, mut values) = (W::new(), Vec::new());
-        // Memory that stays in use behind that of the values, as in most programs, from the first turn on,
-        // which is never part of a sample. Without it, malloc returns the end of its heap to the operating
-        // system whenever a turn's values have been destroyed, and the next turn has page faults.
+        // Memory behind that of the values that stays in use, as in most programs. The first turn
+        // (never sampled) allocates it. Without it, malloc returns the end of its heap to the
+        // system when a turn's values are destroyed, and the next turn has page faults.
         let mut behind = Vec::<u8>::new();
         Box::new(move |turns| {
             let one = |_| {
@@ -100,7 +100,7 @@ fn sending<W: Way<T>, T: 'static>(
     workload.role(W::ROLE)
 }
 
-/// Returns the sending of values that exist.
+/// Returns a workload that sends values which exist already.
 fn sent<W: Way<T>, T: 'static>(receiver: Receiver, count: u64, make: Make<T>) -> Workload {
     sending(
         receiver,
@@ -110,7 +110,7 @@ fn sent<W: Way<T>, T: 'static>(receiver: Receiver, count: u64, make: Make<T>) ->
     )
 }
 
-/// Returns the making of values, and the sending.
+/// Returns a workload that makes and sends values.
 fn made_and_sent<W: Way<T>, T: 'static>(count: u64, make: Make<T>) -> Workload {
     let send = move |way: &mut W, _: &mut _| (0..count).for_each(|seed| way.send(make(seed)));
     sending(Receiver::AtWork, count, |_| (), send)
@@ -156,7 +156,7 @@ fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
 /// Compares ways to send one large value to a receiver that sleeps.
 fn one_large<T: Send + 'static>(what: &str, make: Make<T>) -> Row {
     let mut all = one_by_one(Receiver::Asleep, make);
-    // The other ways of the library do no less.
+    // The library's other ways do at least as much work.
     all.retain(|way| way.role != Role::Ours);
     Row::of(what, 1, &all)
 }
@@ -168,8 +168,8 @@ fn break_even<T: Send + 'static>(kind: &str, count: u64, make: Make<T>) -> Row {
     Row::of(format!("sent or dropped: {kind}"), 1, &[later, here])
 }
 
-/// Returns the making and sending of values to the process's reclaimer, and their making and destruction
-/// here. What is freed elsewhere, or here, then makes the next one slower, or faster.
+/// Returns two workloads that make values: one sends them to the process's reclaimer, one drops
+/// them here. So freeing elsewhere makes the next value slower, and freeing here makes it faster.
 fn made_and_dropped<T: Send + 'static>(count: u64, make: Make<T>) -> [Workload; 2] {
     let here = made_and_sent::<Here, T>(count, make).role(Role::Peer);
     [made_and_sent::<OfProcess, T>(count, make), here]

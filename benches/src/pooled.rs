@@ -1,4 +1,4 @@
-//! Temporary objects that are created, added to a pool and released by it; and the alternatives.
+//! Workloads of temporary objects that a pool owns and releases; and the alternatives.
 
 use crate::objects::{self, Counted, Payload, Plain, arc_in_a_vec, free_list_and_array, in_a_vec};
 use crate::workload::{Role, Workload, timed};
@@ -22,7 +22,7 @@ pub fn by_create<P: Payload>(batch: u64) -> Workload {
     workload.role(Role::Ours)
 }
 
-/// Returns a new pool for each object, which is closed.
+/// Returns a workload that opens and closes a new pool for each object.
 pub fn by_new_pools<P: Payload>() -> Workload {
     let name = "pool.create, a new pool each";
     let make = || ();
@@ -46,7 +46,7 @@ pub fn by_create_of_two_types(batch: u64) -> Workload {
     })
 }
 
-/// The alternative for one thread: a vector of both.
+/// Returns the alternative for one thread: a vector of both types.
 pub fn arcs_of_two_types(batch: u64) -> Workload {
     enum Either {
         Plain { _arc: Arc<Plain> },
@@ -77,7 +77,7 @@ pub fn by_autorelease<P: Payload>(batch: u64) -> Workload {
     workload.role(Role::Ours)
 }
 
-/// Returns a pool of objects from the global allocator, which `autorelease` finds by itself.
+/// Returns a pool of objects from the global allocator; the function `autorelease` finds the pool.
 pub fn implicitly<P: Payload>(batch: u64) -> Workload {
     let turn = move |(): &mut ()| {
         let pool = AutoreleasePool::new();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Iterations of a loop around an operation that takes a few nanoseconds.
 const LOOP: u64 = 1_000;
 
-/// Repeats an operation on a value that `make` creates.
+/// Returns a workload that repeats an operation on a value that `make` creates.
 fn looped<S: 'static>(
     name: &'static str,
     make: impl Fn() -> S + Send + Sync + 'static,

@@ -14,13 +14,13 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 /// References that a thread gives up in a turn.
 const BATCH: u64 = 1_000;
 
-/// References between two drains, where these are timed.
+/// References between two drains, where drains are timed.
 const FEW: usize = 100;
 
 /// A counted object of a foreign runtime.
 struct Thing(AtomicUsize);
 
-// SAFETY: the count is all that there is.
+// SAFETY: `retain` and `release` change the count, which is all that an object has.
 unsafe impl Foreign for Thing {
     unsafe fn retain(this: NonNull<Self>) {
         // SAFETY: the object is alive.
@@ -218,8 +218,8 @@ macro_rules! each_queue {
     };
 }
 
-/// Returns all rows: pushes, of which only these are timed; pushes, and the releases after each hundred;
-/// and drains of a queue in which nothing waits, as owners make them each time they get a lock.
+/// Returns all rows: pushes only; pushes with a drain after each hundred; and drains of empty
+/// queues, which owners make each time they get a lock.
 pub fn rows() -> Vec<Row> {
     let pushed = "references given up to their owner, the push only";
     let released = "references given up to their owner, and released after each 100";

@@ -39,7 +39,7 @@ pub fn html(results: &Results) -> String {
     )
 }
 
-/// What the rows of docs/PERFORMANCE.md stand between.
+/// The text before the rows of the first table in docs/PERFORMANCE.md, and the text after them.
 const ABOVE: &str = "\n|---|---|---|---|\n";
 const BELOW: &str = "\n\n";
 
@@ -49,11 +49,11 @@ const TWICE: f64 = 44.0;
 
 /// Returns docs/PERFORMANCE.md with the figures of benches/TABLE.md, and a chart of these figures.
 ///
-/// The page's first table has rows of that table: the title, `, 2 threads` behind it if there are two, and
-/// alternatives, each with its figure.
+/// Each row of the page's first table names a row of that table: the title, then `, 2 threads` if
+/// there are two, and alternatives, each with its figure.
 ///
 /// # Errors
-/// If one of them is not there.
+/// If the page has no such table, or `table` lacks a row or an alternative.
 pub fn choices(page: &str, table: &str) -> Result<(String, String), String> {
     let split = page.split_once(ABOVE);
     let split = split.and_then(|(above, rest)| Some((above, rest.split_once(BELOW)?)));
@@ -87,7 +87,7 @@ pub fn choices(page: &str, table: &str) -> Result<(String, String), String> {
     Ok((format!("{}{BELOW}{below}", text.trim_end()), chart))
 }
 
-/// Returns how many times as long an alternative takes, by the table.
+/// Returns how many times as long an alternative takes, according to `table`.
 fn figure<'t>(table: &'t str, work: &str, name: &str) -> Option<&'t str> {
     let two = work.strip_suffix(", 2 threads");
     let (title, threads) = two.map_or((work, "1"), |title| (title, "2"));

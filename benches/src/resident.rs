@@ -1,4 +1,4 @@
-//! The resident memory of a process, in bytes; on Linux only. What is measured by it runs in a process of
+//! The resident memory of a process, in bytes; on Linux only. Each measurement runs in a process of
 //! its own, as an allocator could reuse memory that another one has got from the system.
 
 use std::process::Command;
@@ -40,10 +40,10 @@ pub fn apart<const N: usize>(name: &str) -> [u64; N] {
     numbers.try_into().expect("all numbers are there")
 }
 
-/// Work of several names: the numbers of the one of this name, if there is one.
+/// Does the work of this name and returns its numbers; `None` if it has no work of this name.
 pub type Work = fn(&str) -> Option<Vec<u64>>;
 
-/// Does the work of a name in such a process.
+/// Does the work of this name and prints its numbers, in the process that [`apart`] starts.
 ///
 /// # Panics
 /// If there is no such work, or if it panics.

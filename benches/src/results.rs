@@ -92,7 +92,7 @@ impl Measured {
         &self.sides[0]
     }
 
-    /// Returns the number of threads, and a remark if there were more than processors.
+    /// Returns `threads`, with a remark if there were more threads than processors.
     pub fn on(&self, threads: impl std::fmt::Display) -> String {
         if self.oversubscribed {
             return format!("{threads}, more than processors");
@@ -100,8 +100,8 @@ impl Measured {
         threads.to_string()
     }
 
-    /// Compares it with the alternative that has the smallest median, of those on as many threads.
-    /// Returns `None` if there is none.
+    /// Compares [`ours`](Self::ours) with the alternative that has the smallest median, among those
+    /// on as many threads. Returns `None` if there is none.
     pub fn standing(&self) -> Option<Standing<'_>> {
         let is_in = |side: &&Side| side.role == Role::Peer && side.threads == self.threads;
         let peers = self.sides.iter().filter(is_in);

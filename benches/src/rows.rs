@@ -14,8 +14,8 @@ use std::thread;
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
 const EMPTY_POOL: f64 = 2.5;
 
-/// Compares a thousand objects in a pool with locks and with the minimum for one thread, and has the
-/// two controls.
+/// Returns rows that compare a thousand objects in a pool with locks and with the minimum for one
+/// thread, and two rows that are controls.
 fn other_means() -> [Row; 6] {
     let (create, autorelease) = (by_create::<Plain>(POOL), by_autorelease::<Plain>(POOL));
     let (arc, rc) = (arc_in_a_vec::<Plain>(POOL), rc_in_a_vec::<Plain>(POOL));
@@ -181,7 +181,7 @@ fn all_loads(threads: usize) -> Row {
     guards.beside(threads, &other_loads())
 }
 
-/// Returns a row for each title on slots without pools.
+/// Returns the rows on slots that are used without pools.
 fn slots_without_pools(threads: usize) -> impl Iterator<Item = Row> {
     let loads = [
         (

@@ -128,7 +128,7 @@ pub fn epoch_atomic_pinned() -> Workload {
     Workload::timed(name, USES, || (), turn)
 }
 
-/// Returns loads of counted references, and with a guard of crossbeam-epoch for each.
+/// Returns loads of counted references, and loads with a guard of crossbeam-epoch each.
 pub fn other_loads() -> [Workload; 5] {
     [
         arc_swap_load_full(),
@@ -144,7 +144,7 @@ pub fn other_loads() -> [Workload; 5] {
     ]
 }
 
-/// A workload of ours, and others, each with the target of ours.
+/// A workload of ours, and others, each with the target that ours has against it.
 pub type Compared = (Workload, Vec<(Target, Workload)>);
 
 /// The target for what is to be close to the best of several rivals.
@@ -252,8 +252,8 @@ pub fn other_hot() -> [Workload; 2] {
     ]
 }
 
-/// An object that all threads of a sitting share. Those of earlier sittings stay, so that the next
-/// one lies elsewhere.
+/// An object that all threads of a sitting (see `contest`) share. Objects of earlier sittings stay,
+/// so that the next one gets another address.
 struct Fresh<T>(Mutex<Vec<Arc<T>>>);
 
 impl<T> Fresh<T> {
@@ -283,8 +283,8 @@ fn counted_by_all<T: Clone + Send + Sync + 'static>(name: &str, new: fn() -> T) 
     )
 }
 
-/// Returns clones and drops of one reference by all threads: ours, `Arc`'s, and others, the first of
-/// which shows how far two equal ones differ.
+/// Returns clones and drops of one reference by all threads: ours, `Arc`'s, and others. The first
+/// other is `Arc`'s again, to show how far equal workloads differ.
 pub fn counted_by_both() -> (Workload, Workload, [Workload; 2]) {
     let arc = |name| counted_by_all(name, || Arc::new(object()));
     (
@@ -304,8 +304,8 @@ pub fn hot_ref() -> Workload {
     repeated(name, USES, || HOT.get(), clone)
 }
 
-/// Returns pools with one object, each after the drop of a reference to a hot object, whose owner is
-/// there; and the same without that.
+/// Returns pools with one object, each opened after the drop of a reference to a hot object that
+/// still has its owner; and pools without such a drop.
 pub fn pools_after_hot_refs() -> [Workload; 2] {
     let one = |pool: AutoreleasePool, seed| {
         pool.create(Object::new(seed)).touch();

@@ -77,7 +77,7 @@ fn pause_with(_guard: impl Sized) {
     pause();
 }
 
-/// Repeats operations, the first of which is on a slot, with a drain after each `after`.
+/// Returns workloads that repeat operations; the first, on a slot, has a drain after each `after`.
 fn repeat(after: u64, operations: [Operation; 4], neighbors: [Neighbor; 4]) -> Vec<Workload> {
     let repeat = |(at, ((name, operation), neighbor)): (usize, (Operation, Neighbor))| {
         Workload::timed(name, after, neighbor, move |_| {
@@ -93,7 +93,7 @@ fn repeat(after: u64, operations: [Operation; 4], neighbors: [Neighbor; 4]) -> V
     works
 }
 
-/// Returns frames that create objects in a pool, store one more, and drain the pool. The last store none.
+/// Returns frames that fill a pool, store one more object, and drain the pool. The last store none.
 fn frames() -> Compared {
     let frame = |(name, store): Operation| {
         Workload::timed(name, 1, AutoreleasePool::new, move |pool| {

@@ -80,7 +80,7 @@ impl Row {
     #[must_use]
     pub fn against(mut self, target: Target, threads: usize, workload: &Workload) -> Self {
         let mut entry = Entry::new(threads, workload);
-        // If it has our name, it is our workload on another number of threads.
+        // If `entry` has our name, it is our workload on another number of threads.
         if entry.workload.name == self.entries[0].0.workload.name {
             entry.workload.role = Role::Ours;
         }

@@ -6,8 +6,8 @@ use comfy_table::TableComponent::{HeaderLines, MiddleHeaderIntersections};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 use jiff::Timestamp;
 
-/// Returns an empty table with these titles and minimum widths. The widths let tables below each other
-/// have their figures below each other. The first column is aligned left, the others right.
+/// Returns an empty table with these titles and minimum widths. The widths align the figures of
+/// tables that are printed below each other. The first column is aligned left, the others right.
 pub fn figures<const N: usize>(titles: [(&str, u16); N]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -97,7 +97,7 @@ fn equal_sides_are_hardly_ever_told_apart() {
             Outcome::Faster | Outcome::Slower
         ));
     }
-    // The interval alone allows 1 % of them.
+    // The confidence interval alone would allow 1 % of the 5,000.
     assert!(apart <= 50, "{apart} of 5000");
 }
 
@@ -130,7 +130,7 @@ fn a_row_has_what_was_asked_and_decides_nothing_from_one_round() {
     let work = |name: &str, nanoseconds: u64| {
         Workload::new(name, 1, move || {
             Box::new(move |turns| {
-                // So that a sample has an end.
+                // Takes real time, so that a sample has an end.
                 (0..turns).for_each(|turn| _ = black_box(turn));
                 Duration::from_nanos(turns * nanoseconds)
             })
@@ -162,7 +162,7 @@ fn one_late_round_misses_a_target_of_every_round() {
         let mut calls = 0;
         Box::new(move |turns| {
             calls += 1;
-            // So that a sample has an end.
+            // Takes real time, so that a sample has an end.
             (0..turns).for_each(|turn| _ = black_box(turn));
             Duration::from_nanos(turns * if calls % 7 == 0 { 30 } else { 10 })
         })
@@ -220,7 +220,7 @@ fn the_table_says_who_is_ahead_and_by_how_much() {
     assert!(line(&[("a", Ours, 4.0)]).contains("| – |"));
 }
 
-/// The page and the chart, from the table. With RELEASEPOOL_RENEW_PAGE in the environment, both are written.
+/// Compares the page and the chart with the table; writes both if RELEASEPOOL_RENEW_PAGE is set.
 #[test]
 fn the_page_and_the_chart_have_the_figures_of_the_table() {
     let read = |file: &str| fs::read_to_string(format!("../{file}")).expect(file);

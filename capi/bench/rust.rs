@@ -1,5 +1,5 @@
-//! The Rust side of `pools.cpp`: the same objects, made and released without C++ in between. A static
-//! library that has all functions of the C interface, too.
+//! The Rust side of `pools.cpp`: makes and releases such objects without C++. This static library
+//! also has all functions of the C interface.
 
 use releasepool::AutoreleasePool;
 use releasepool_capi as _;
@@ -9,7 +9,7 @@ struct Values {
     _values: [i64; 6],
 }
 
-/// 48 bytes with its header, and a destructor that does almost nothing.
+/// Has 48 bytes with its header, and a destructor that does almost nothing.
 struct Node {
     _values: [i64; 4],
 }

@@ -2,11 +2,11 @@
  *
  * Words that this file uses:
  *
- *   object      the address of an object's payload, as `rp_new` returns it. Behind it are the fields of
- *               the class; before it is a header of 16 bytes, which belongs to the library. Rust's
- *               `Ref::into_raw` returns such an address, too: every function that takes an object takes
- *               that of a sized type, with the reference, which `Ref::from_raw` of the same type takes
- *               back. rp_autorelease_foreign takes what has no such header.
+ *   object      the address of an object's payload, as `rp_new` returns it. The payload holds the
+ *               fields of the class. The 16 bytes before it are the library's header. Rust's
+ *               `Ref::into_raw` of a sized type returns such an address, too, with a reference: all
+ *               functions take it, and `Ref::from_raw` of the same type takes it back. An object of
+ *               another runtime has no such header: see rp_autorelease_foreign.
  *   reference   what keeps an object alive. A reference is counted, and belongs to one owner: a
  *               variable of the program, a pool, a slot, a message.
  *
@@ -27,11 +27,11 @@
  * unless the library was built with its feature `checks`: such a library aborts with a message for dead
  * objects, overwritten headers and releases that are one too many.
  *
- * NULL: every function takes it for every pointer. An argument `p` is optional if the text says that it
- * "may be NULL". `data` is passed on as it is, and a NULL `const rp_manager *` is the global manager. Any
- * other NULL is an error, after which nothing was done: functions that return `rp_status` return RP_NULL,
- * others what their text says, and the message of rp_last_error names the function and the argument.
- * rp_abort_retain aborts, as it always does.
+ * NULL: every function accepts NULL for every pointer. An argument `p` is optional if the text says
+ * that it "may be NULL". `data` is passed on as it is, and a NULL `const rp_manager *` is the
+ * global manager. Any other NULL is an error, after which nothing was done: functions that return
+ * `rp_status` return RP_NULL, others what their text says, and the message of rp_last_error names
+ * the function and the argument. rp_abort_retain aborts, as it always does.
  *
  * Functions of the program that the library calls must return: no longjmp, no C++ exception.
  */
@@ -53,14 +53,14 @@ typedef enum rp_status {
     RP_NULL = 1,          /* a pointer that must not be NULL is NULL */
     RP_INVALID = 2,       /* an argument makes no sense */
     RP_STALE = 3,         /* the pool or token has been closed already */
-    RP_WRONG_THREAD = 4,  /* the thing belongs to another thread */
+    RP_WRONG_THREAD = 4,  /* the pool, token, loop or hook belongs to another thread */
     RP_WRONG_MANAGER = 5, /* the token belongs to another manager */
-    RP_DRAINING = 6,      /* it is in use further up the call stack */
-    RP_CLOSED = 7,        /* the thread or loop takes nothing any more */
+    RP_DRAINING = 6,      /* the pool or loop is in use further up the call stack */
+    RP_CLOSED = 7,        /* the thread or loop takes no posts any more */
     RP_NO_MEMORY = 8,     /* there is no memory */
     RP_PANIC = 9,         /* code in Rust has panicked; the call is over, and nothing is lost */
     RP_TIMED_OUT = 10,    /* the deadline has passed */
-    RP_UNAVAILABLE = 11   /* not in this build of the library, or the thread is ending */
+    RP_UNAVAILABLE = 11   /* this build lacks the function's feature, or the thread is ending */
 } rp_status;
 
 /* Returns the message of the calling thread's last error, or "".
@@ -86,9 +86,9 @@ typedef struct rp_class_desc {
     const char *name;              /* for reports */
     size_t size;                   /* of a payload */
     size_t align;                  /* of a payload; 0 stands for that of malloc */
-    size_t payload_offset;         /* 0; else see releasepool.hpp */
+    size_t payload_offset;         /* 0, unless the object embeds its header: see releasepool.hpp */
     void (*destroy)(void *object); /* ends the fields of a dying object; may be NULL */
-    uint32_t frees_memory;         /* 0; else see releasepool.hpp: a payload_offset of 24 or more */
+    uint32_t frees_memory;         /* 1 if `destroy` does, with payload_offset >= 24; else 0 */
 } rp_class_desc;
 
 /* Makes a class; make each class once, and keep it in a static variable. It lives as long as the
@@ -105,8 +105,8 @@ const rp_class *rp_class_new(const rp_class_desc *desc);
 void *rp_new(const rp_class *type);
 
 /* Makes an object that the calling thread's current pool owns. In a destructor of a static or thread-local
- * that runs after the library has left the thread, only a pool opened since then owns it: without one, the
- * object dies before the call returns.
+ * that runs after the library has left the thread, only a pool that was opened since then can be
+ * current: without one, the object dies before the call returns.
  * Ownership: the result is lent. Until that pool is drained.
  * Threads: any thread. Errors: as rp_new. */
 void *rp_new_autoreleased(const rp_class *type);
@@ -121,18 +121,18 @@ void *rp_retain(void *object);
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_release(void *object);
 
-/* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into its
- * root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`. In a
- * destructor of a static or thread-local that runs after the library has left the thread, there is no root
- * pool: unless a pool was opened since then, the reference is given up before the call returns.
+/* Moves a reference into the calling thread's current pool, or if none is open, into its root pool,
+ * which rp_drain_root and the thread's end drain. The drain gives it up. Returns `object`. In a
+ * destructor of a static or thread-local that runs after the library has left the thread, there is
+ * no root pool: if no pool was opened since then, the reference is given up at once.
  * Ownership: takes the argument. The result is lent until that pool is drained.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
 
-/* Makes a thread of the library, which the first call starts, give up a reference, so that the end of a large
- * structure does not hold this thread up. The objects' destructors must be allowed to run there. Blocks while
- * very many objects wait. Call rp_finish_releases before the process ends: objects that still wait then are
- * never destroyed.
+/* Sends a reference to a thread of the library, which gives it up: so destroying a large structure
+ * does not delay the caller. The first call starts that thread, on which the destructors must be
+ * allowed to run. Blocks while very many objects wait. Call rp_finish_releases before the process
+ * ends: objects that still wait then are never destroyed.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_release_later(void *object);
@@ -140,7 +140,7 @@ rp_status rp_release_later(void *object);
 /* Waits, at most for this time, until all references that rp_release_later got are given up and the library's
  * thread for them has ended. The next rp_release_later starts the thread again.
  * Ownership: none.
- * Threads: any thread. Errors: RP_TIMED_OUT, at once in a destructor that rp_release_later runs. */
+ * Threads: any thread. Errors: RP_TIMED_OUT; at once in a destructor on that thread. */
 rp_status rp_finish_releases(uint64_t nanoseconds);
 
 /* Returns the number of references. Other threads may change it at any time.
@@ -201,7 +201,7 @@ typedef struct rp_pool_token {
 
 /* Opens a pool, which becomes the calling thread's current pool. If it is not popped, the end of the scope
  * around it pops it: a callback, a frame, or an outer token. Once the library has left the thread, only
- * rp_pool_pop does.
+ * rp_pool_pop pops it.
  * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
  * Threads: any thread. Errors: a token that rp_pool_pop refuses. */
 rp_pool_token rp_pool_push(void);
@@ -211,8 +211,8 @@ rp_pool_token rp_pool_push(void);
  * Threads: any thread. Errors: as rp_pool_push. */
 rp_pool_token rp_pool_push_named(const char *name);
 
-/* Closes a pool, and pools by token inside it, which releases their entries, newest first; writes the
- * number of entries to `released`, which may be NULL.
+/* Closes a pool and the pools by token inside it, and releases their entries, newest first. Writes
+ * the number of entries to `released`, which may be NULL.
  * Ownership: takes the argument unless it fails.
  * Threads: the thread that pushed. Errors: RP_STALE, RP_WRONG_THREAD, RP_WRONG_MANAGER, RP_DRAINING:
  * nothing was done. RP_PANIC: the pool is closed. */
@@ -231,8 +231,8 @@ rp_status rp_callback_end(rp_pool_token token);
 
 /* Moves a reference to an object that another runtime counts (GObject, CoreFoundation, Python), or anything
  * else that a function gives up, into the calling thread's current pool: `release(object)` is called when the
- * pool is drained, in the order of its other entries. This thread must be allowed to make that call, in a
- * later drain, too, if a drain had a budget, or at the thread's end.
+ * pool is drained, in the order of its other entries. The call must be allowed on this thread even
+ * later: a drain with a budget may leave it to a later drain, or to the thread's end.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_autorelease_foreign(void *object, void (*release)(void *object));
@@ -267,7 +267,7 @@ rp_status rp_pool_open(rp_pool *pool, const char *name);
  * is being drained further up the call stack. */
 rp_status rp_pool_close(rp_pool *pool);
 
-/* Moves a reference into this pool, whether it is current or not. n references are released n times.
+/* Moves a reference into this pool, current or not. An object added n times is released n times.
  * Ownership: takes the argument unless it fails.
  * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_INVALID. */
 rp_status rp_pool_add(rp_pool *pool, void *object);
@@ -276,7 +276,7 @@ rp_status rp_pool_add(rp_pool *pool, void *object);
  * `released`, which may be NULL. An outermost drain also makes the releases that other threads have sent.
  * Ownership: borrows the arguments.
  * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_PANIC;
- * RP_DRAINING in a destructor that a drain of this pool has called, which then goes on. */
+ * RP_DRAINING in a destructor that a drain of this pool has called: that drain goes on. */
 rp_status rp_pool_drain(rp_pool *pool, size_t *released);
 
 /* Releases at most `count` entries or, if that is 0, as many as `nanoseconds` allow (0: all). The rest
@@ -372,7 +372,7 @@ rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entrie
 rp_status rp_boundary(const rp_manager *manager, size_t *released);
 
 /* Makes the releases that belong to no thread in particular, such as those sent to threads that have ended,
- * and waits, at most for this time, for other threads that make some.
+ * and waits, at most for this time, for other threads that are making such releases.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_TIMED_OUT. */
 rp_status rp_quiesce(const rp_manager *manager, uint64_t nanoseconds);
@@ -434,8 +434,8 @@ rp_status rp_run_inbox(size_t *ran);
 
 typedef struct rp_inbox_hook rp_inbox_hook;
 
-/* Sets a function that messages to the calling thread call, on their senders' threads, to wake the
- * thread's event loop, which then calls rp_run_inbox.
+/* Sets a function that other threads call when they send a message to the calling thread. It should
+ * wake the thread's event loop, which then calls rp_run_inbox.
  * Ownership: the caller owns the result. Give it up by rp_inbox_hook_clear, on the same thread.
  * Threads: any thread. Errors: NULL if `f` is NULL, or while the thread ends. */
 rp_inbox_hook *rp_inbox_hook_set(void (*f)(void *data), void *data);
@@ -470,7 +470,7 @@ rp_status rp_handoff_add(rp_handoff *handoff, void *object);
  * Threads: one at a time. Errors: 0. */
 size_t rp_handoff_len(rp_handoff *handoff);
 
-/* Makes a thread release all entries in its next outermost drain; `sent` may be NULL. One message.
+/* Sends all entries to a thread in one message, for its next outermost drain; `sent` may be NULL.
  * Ownership: borrows the arguments.
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *thread, size_t *sent);
@@ -563,7 +563,7 @@ typedef struct rp_post rp_post;
 
 typedef struct rp_frame_config {
     uint64_t frame_nanoseconds;     /* the time that a frame has; 0 stands for no limit */
-    uint64_t min_drain_nanoseconds; /* the least time of its drain; 0 stands for the default */
+    uint64_t min_drain_nanoseconds; /* the least time of the frame's drain; 0: the default */
 } rp_frame_config;
 
 typedef struct rp_frame_report {
@@ -573,7 +573,7 @@ typedef struct rp_frame_report {
     rp_drained drained;
 } rp_frame_report;
 
-/* Makes a loop for the calling thread, which has no other; `config` may be NULL.
+/* Makes a loop for the calling thread, which must have no other; `config` may be NULL.
  * Ownership: the caller owns the result. Give it up by rp_frame_loop_free.
  * Threads: any thread. Errors: NULL while the thread ends. */
 rp_frame_loop *rp_frame_loop_new(const rp_frame_config *config);
@@ -618,19 +618,19 @@ rp_status rp_frame_proxy_post(const rp_frame_proxy *proxy, void (*f)(void *data)
 rp_post *rp_frame_proxy_post_after(const rp_frame_proxy *proxy, uint64_t nanoseconds,
                                    void (*f)(void *data), void *data);
 
-/* Cancels a post; returns whether it was still waiting, and `f` is never called.
+/* Cancels a post; returns true if it was still waiting: then `f` is never called.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: false. */
 bool rp_frame_proxy_cancel(const rp_frame_proxy *proxy, rp_post *post);
 
-/* Frees a post's identity; the post itself goes on.
+/* Frees the handle of a post, which does not cancel the post.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_post_free(rp_post *post);
 
 /* ---- Memory -------------------------------------------------------------------------------------- */
 
-/* Blocks of 16 to 64,768 bytes, from a heap of each thread; larger memory comes from malloc. */
+/* Allocates blocks of 16 to 64,768 bytes from the calling thread's heap; larger ones by malloc. */
 typedef struct rp_blocks rp_blocks;
 
 typedef struct rp_blocks_figures {
@@ -687,7 +687,7 @@ rp_status rp_stack_free(rp_stack *stack);
  * Threads: one at a time. Errors: NULL if there is no memory. */
 void *rp_stack_alloc(rp_stack *stack, size_t size);
 
-/* Frees all memory of the allocator, which grows to the most that was in use at once.
+/* Frees all that was allocated. If it did not fit, enlarges the allocator for the next time.
  * Ownership: borrows the arguments.
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_stack_reset(rp_stack *stack);
@@ -743,14 +743,14 @@ rp_status rp_set_event_hook(rp_text_fn to, void *data);
 /* ---- For releasepool.hpp ------------------------------------------------------------------------- */
 
 /* The functions below serve objects of C++ whose base class embeds the header as data. The address of such an
- * object is that right behind the header. They may change in any version: only the releasepool.hpp of the
- * same version uses them. */
+ * object is the address right behind its header. They may change in any version: only the
+ * releasepool.hpp of the same version uses them. */
 
 typedef struct rp_header_layout {
     uint64_t header_bytes; /* the count word, and a pointer to the class */
     uint64_t one_strong;   /* what one reference adds to the count word */
     uint64_t unique;       /* the count word of a new object */
-    uint64_t held;         /* the bit that a destructor which a release runs finds cleared */
+    uint64_t held;         /* the bit that a release clears before it calls the destructor */
 } rp_header_layout;
 
 /* Not 0 if C++ headers must not change counts inline, but call rp_retain and rp_release, so that checks see
@@ -812,9 +812,9 @@ void rp_embedded_note_class(const rp_class *type, void *object);
 rp_status rp_embedded_name_by(const rp_class *type,
                               void (*name)(const void *table, char *to, size_t size));
 
-/* Makes an object that the current pool owns, with its header, in one call; of a class without `destroy`.
- * The caller writes the payload before it does anything else. `here`, which may be NULL, is the context of
- * the calling thread.
+/* Makes an object of a class without `destroy`, with its header, and moves it into the current
+ * pool. The caller writes the payload before it does anything else. `here`, which may be NULL, is
+ * the context of the calling thread.
  * Ownership: the result is lent. Until the current pool is drained.
  * Threads: any thread. Errors: NULL. */
 void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
@@ -825,9 +825,9 @@ void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
  * Threads: any thread. Errors: does nothing if `object` is NULL. */
 void rp_embedded_autorelease(const rp_thread_context *here, void *object);
 
-/* Ends the value of an object in its destructor: if `is_held`, no release has called that destructor; else
- * one has, and the destructor has made references. Aborts if references are left and the memory is neither
- * the library's nor static.
+/* Ends the value of an object, in the base class's destructor. If `is_held`, no release has called
+ * the destructor; otherwise one has, and the destructor has made references. Aborts if references
+ * are left and the memory is neither the library's nor static.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: aborts; does nothing if `object` is NULL. */
 void rp_embedded_end(void *object, bool is_held);

@@ -19,10 +19,10 @@
 // that was made in another way if the program has RTTI, and else call the object rp::Object. A class with an
 // operator new of its own uses that.
 //
-// An object that ends by hand while references to it are left keeps its memory until they are gone (if strong
-// ones are left, for ever, with a message), if the memory is from rp::make, rp::create or the operator new of
-// rp::Object, or is part of an object with such memory. On the stack and in any other memory (a std::shared_ptr,
-// an element of a std::vector), the process aborts, and a message names the class and the address.
+// If an object ends by hand while references to it are left, its memory must stay until they are
+// gone; for ever, with a message, if they are strong. It stays if it is static, or part of a block
+// from rp::make, rp::create or the operator new of rp::Object. In any other memory (the stack, a
+// std::vector), the process aborts, and a message names the class and the address.
 //
 // rp::make and rp::create take any other class, too, such as a struct of plain values. Its objects have
 // their header before them, and they are the cheapest if the class is trivially copyable: one call makes
@@ -76,9 +76,9 @@
 #define RP_TABLE_NAMES 0
 #endif
 
-// True if counts go through the library, so that its checks see them. A program that defines it as 0 saves a
-// load and a test, and is not checked. Such a program ends at once with a library that has the feature
-// `leak-detection`.
+// True if counts go through the library, so that its checks see them. A program that defines
+// RP_CHECKED as 0 saves a load and a test, and is not checked. It aborts at its start if the
+// library has the feature `leak-detection`.
 #ifndef RP_CHECKED
 #define RP_CHECKED (rp_checked != 0)
 #endif
@@ -111,15 +111,15 @@ inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t unique = 1;
 inline constexpr std::uint64_t held = 1;
 
-// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one.
-// Aligned to its size, as its atomic instructions need on 32-bit targets, too.
+// The count word, which Rust shares: a plain word here, as a std::atomic<std::uint64_t> may have
+// another layout. Aligned to its size, as its atomic instructions need on 32-bit targets, too.
 #if defined(_MSC_VER) && !defined(__clang__)
 typedef std::uint64_t Count;
 #else
 typedef std::uint64_t Count __attribute__((aligned(8)));
 #endif
 
-// Operations on it. `relaxed` and `release` name their orderings; MSVC's are sequentially consistent.
+// Operations on the count word, with the orderings in their names. MSVC's additions are SeqCst.
 inline std::uint64_t load_relaxed(const Count* word) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     return static_cast<std::uint64_t>(__iso_volatile_load64(reinterpret_cast<const volatile __int64*>(word)));
@@ -148,7 +148,7 @@ inline std::uint64_t subtract_release(Count* word, std::uint64_t n) noexcept {
     std::abort();
 }
 
-// Fails with the library's message, unless the status is one of these or RP_OK.
+// Fails with the library's message, unless the status is RP_OK or one of `others`.
 template <class... Statuses> void check(rp_status status, Statuses... others) noexcept {
     if (RP_UNLIKELY(status != RP_OK && ((status != others) && ...))) {
         fail(rp_last_error());
@@ -201,10 +201,10 @@ RP_INLINE const rp_thread_context* context() noexcept {
 // Returns a text in which the compiler names T.
 template <class T> const char* text_with_name() noexcept { return RP_FUNCTION; }
 
-// Copies the name of T out of that text.
+// Copies the name of T out of text_with_name.
 template <class T> void copy_name(char* to, std::size_t size) noexcept {
     const char* text = text_with_name<T>();
-    // "... [T = Name]" or, of MSVC, "... text_with_name<struct Name>(...)".
+    // The text is "... [T = Name]" or, with MSVC, "... text_with_name<struct Name>(...)".
     const char* begin = std::strstr(text, "T = ");
     const char* const of_msvc = std::strstr(text, "text_with_name<");
     begin = begin ? begin + 4 : of_msvc ? of_msvc + 15 : text;
@@ -238,12 +238,12 @@ class CountedObject {
 public:
     // Returns the number of references. Other threads may change it at any time.
     std::size_t strong_count() const noexcept {
-        // The upper half of the word is the number less one; 0 for an object that is ending.
+        // The upper half of the word is the number less 1; it is -1 for an object that is ending.
         const std::uint64_t word = detail::load_relaxed(&rp_count_);
         return static_cast<std::uint32_t>((word >> 32) + 1);
     }
 
-    // The memory comes from the calling thread's blocks, without a lock.
+    // The operators take the memory from the calling thread's heap, without a lock.
     static void* operator new(std::size_t size) { return rp_allocate(size, rp_default_align); }
     static void* operator new(std::size_t size, std::align_val_t align) {
         return rp_allocate(size, static_cast<std::size_t>(align));
@@ -281,7 +281,7 @@ public:
         rp_memory_free(detail::context(), memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete[](void*, void*) noexcept {}
-    // A constructor under new(std::nothrow) has thrown. These functions do not get the size.
+    // Called if a constructor under new(std::nothrow) throws, but without the size of the memory.
     static void operator delete(void* memory, const std::nothrow_t&) noexcept { rp_free_newest(memory); }
     static void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
         rp_free_newest(memory);
@@ -297,8 +297,8 @@ protected:
     CountedObject(const CountedObject&) noexcept : CountedObject() {}
     CountedObject& operator=(const CountedObject&) noexcept { return *this; }
     virtual ~CountedObject() {
-        // If a release called this destructor, it has cleared `held`, and the word is negative unless the
-        // destructor has made references.
+        // If a release called this destructor, the release has cleared `held`, and the word is
+        // negative unless the destructor has made references.
         constexpr std::uint64_t negative = std::uint64_t{1} << 63;
         const std::uint64_t word = detail::load_relaxed(&rp_count_);
         if (RP_UNLIKELY((word & (negative | detail::held)) != negative)) {
@@ -319,7 +319,7 @@ private:
         return memory;
     }
 
-    // The last allocations of new(std::nothrow) on a thread, for constructors that throw.
+    // The last allocations of new(std::nothrow) on a thread: rp_free_newest finds their sizes here.
     struct RpNewest {
         static constexpr unsigned length = 16;
         struct Memory {
@@ -365,7 +365,7 @@ private:
     mutable detail::Count rp_count_;
     const rp_class* rp_class_;
 #if UINTPTR_MAX == 0xffffffff
-    // Fills the header to 16 bytes: a derived class could put fields into padding.
+    // Fills the header to 16 bytes. A derived class could put its fields into mere padding.
     [[maybe_unused]] std::uint32_t rp_gap_;
 #endif
 };
@@ -375,7 +375,7 @@ static_assert(sizeof(Object) == 24 && alignof(Object) == 8,
 
 namespace detail {
 
-// Calls `end`, the destructor of a T, and reports its exception.
+// Calls `end`, the destructor of a T. If it throws, reports that, and goes on.
 template <class T, class F> void contain(F end) noexcept {
 #if RP_EXCEPTIONS
     if constexpr (!std::is_nothrow_destructible_v<T>) {
@@ -393,15 +393,15 @@ template <class T, class F> void contain(F end) noexcept {
     end();
 }
 
-// True if T derives from Object, by no virtual base: the compiler knows at which offset.
+// True if T derives from Object, but not virtually: then the Object is at a known offset in T.
 template <class T, class = void> struct HasFixedBase : std::false_type {};
 template <class T>
 struct HasFixedBase<T, std::void_t<decltype(static_cast<T*>(std::declval<Object*>()))>> : std::true_type {};
 
 template <class T> inline constexpr bool is_object = std::is_base_of_v<Object, std::remove_cv_t<T>>;
 
-// True if a Ref<U> converts to a Ref<T>: only the same class, or a base that is an Object, tells where the
-// payload is.
+// True if a Ref<U> converts to a Ref<T>: T is U, or a base of U that derives from Object, as only
+// these tell where the payload is.
 template <class U, class T>
 using Converts = std::conjunction<
     std::is_convertible<U*, T*>,
@@ -473,7 +473,7 @@ struct Access {
         }
     }
 
-    // The destructor of objects that were made by `new`.
+    // The `destroy` function of objects that were made by `new`.
     static void delete_object(void* payload) noexcept {
         delete Access::object(payload);
     }
@@ -492,8 +492,8 @@ struct Access {
 
 #if RP_TABLE_NAMES
     // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
-    // was compiled without RTTI, or is the base, as it is once an object has begun to end. The word before
-    // the first function points to the class's type_info.
+    // was compiled without RTTI, or is CountedObject, as it is while the destructor of that class
+    // runs. The word before the first function points to the class's type_info.
     static void name_table(const void* table, char* to, std::size_t size) noexcept {
         const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
         if (type == nullptr || *type == typeid(CountedObject)) {
@@ -552,7 +552,7 @@ struct Access {
         rp_embedded_note_class(type, payload);
     }
 
-    // Writes the header of a new object that is no Object.
+    // Writes the header of a new object whose class does not derive from Object.
     static void begin_plain(void* payload, const rp_class* type) noexcept {
         header(payload)->count = unique;
         header(payload)->type = type;
@@ -585,7 +585,7 @@ template <class T> struct ClassOf {
         }
     }
 
-    // The offset of the payload of a class that is no Object.
+    // The offset of the payload if T does not derive from Object.
     static constexpr std::size_t plain_offset = alignof(T) > sizeof(Header) ? alignof(T) : sizeof(Header);
 
     // True if objects have no destructor to run, and their values can be copied as bytes.
@@ -638,7 +638,7 @@ struct Memory {
 
 // True if a class that derives from Object has an operator new of its own.
 template <class T, class = void> struct HasOwnNew : std::true_type {};
-// Makes a type of a function: with sanitizers, constants cannot compare functions themselves.
+// Turns a function into a type: with sanitizers, constant expressions cannot compare functions.
 template <void* (*function)(std::size_t)> struct NewFunction {};
 template <class T>
 struct HasOwnNew<T, std::void_t<decltype(static_cast<void* (*)(std::size_t)>(&T::operator new))>>
@@ -689,8 +689,8 @@ public:
 
     constexpr Ref() noexcept : payload_(nullptr) {}
     constexpr Ref(std::nullptr_t) noexcept : payload_(nullptr) {}
-    // Adds a reference to the object, which may be null. If T is no rp::Object, rp::make or rp::create has
-    // made the object.
+    // Adds a reference to the object, which may be null. If T is no rp::Object, then rp::make or
+    // rp::create must have made the object.
     explicit Ref(T* object) noexcept : payload_(detail::Access::payload_or_null(object)) {
         static_assert(!std::is_abstract_v<T> || detail::is_object<T>,
                       "an interface that is no rp::Object has no header before it: use a Ref to the class");
@@ -779,13 +779,13 @@ template <class T, class... Args> Ref<T> make(Args&&... args) {
     return adopt(detail::make_raw<T>(std::forward<Args>(args)...));
 }
 
-// Takes over a reference that the caller owns: that of `new`, say.
+// Takes over a reference that the caller owns, such as that of a new object.
 template <class T> Ref<T> adopt(T* object) noexcept {
     return Ref<T>::from_c(detail::Access::payload_or_null(object));
 }
 
-// Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x. Not for a
-// thread-local destructor that runs after the library's end of the thread: see rp_new_autoreleased.
+// Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x. Not
+// for thread-local destructors after the library has left the thread: see rp_new_autoreleased.
 template <class T, class... Args> RP_INLINE T* create(Args&&... args) {
     if constexpr (detail::ClassOf<T>::is_plain) {
         // The value comes first, as making it may run code that drains the pool.
@@ -857,8 +857,8 @@ public:
         : weak_(object ? rp_weak_new(detail::Access::payload(object)) : nullptr) {}
 
     // Returns a reference, or null once the object is dead. A `delete` by hand (or the end of a scope) ends an
-    // object when it reaches the destructor of rp::Object, so this succeeds in the destructors of derived
-    // classes; a release ends it before them.
+    // object when it reaches the destructor of rp::Object, so lock succeeds in the destructors of
+    // derived classes. A release ends the object before its destructors run.
     Ref<T> lock() const noexcept { return Ref<T>::from_c(weak_ ? rp_weak_load(weak_.get()) : nullptr); }
     bool expired() const noexcept { return !weak_ || rp_strong_count(weak_.get()) == 0; }
     void reset() noexcept { *this = Weak(); }
@@ -881,7 +881,7 @@ public:
     AutoreleasePool(const AutoreleasePool&) = delete;
     AutoreleasePool& operator=(const AutoreleasePool&) = delete;
 
-    // Moves a reference into this pool, current or not, and lends the object until it is drained.
+    // Moves a reference into this pool, current or not, and lends the object until the next drain.
     template <class T> T* autorelease(Ref<T> object) noexcept {
         T* const lent = object.get();
         if (object) {
@@ -976,10 +976,10 @@ template <class F> void call_and_free(void* data) noexcept {
 } // namespace detail
 
 // A handle of a thread, for other threads. A function that is posted must not throw: an exception
-// terminates.
+// terminates the program.
 class Thread {
 public:
-    // The calling thread; fails while it ends.
+    // Returns the calling thread's handle. Aborts while the thread ends.
     static Thread current() noexcept { return Thread(detail::made(rp_thread_current())); }
 
     std::uint64_t key() const noexcept { return rp_thread_key(thread_.get()); }

@@ -70,8 +70,7 @@ fn spec(desc: &ClassDesc, name: String) -> Outcome<ForeignClassSpec> {
     })
 }
 
-/// All classes: without this list, leak checkers report those whose address the program has
-/// dropped.
+/// All classes, so that leak checkers do not report a class whose address the program has dropped.
 static ALL: Mutex<Vec<&'static ForeignClass>> = Mutex::new(Vec::new());
 
 /// Makes a class.
@@ -98,7 +97,7 @@ pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignC
     })
 }
 
-/// Returns a class.
+/// Returns the class of an argument, or an error if it is null.
 ///
 /// # Safety
 /// The pointer is null or from [`rp_class_new`].

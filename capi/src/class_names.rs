@@ -1,6 +1,6 @@
 //! Names of classes.
 //!
-//! A type info names its type by a function pointer, which cannot carry a name. So there are
+//! A type info names its type by a plain function pointer, which captures nothing. So there are
 //! [`NAMED`] functions, each of which returns its own entry of a table, and each class takes one.
 
 use std::sync::OnceLock;
@@ -43,7 +43,7 @@ static FUNCTIONS: [[NameFn; COLUMNS]; ROWS] = rows!(
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns a function that returns this name. Each call takes a function of its own; once all
+/// Returns a function that returns `text`. Each call takes a function of its own; once all
 /// [`NAMED`] are taken, further classes share one name.
 pub(crate) fn function_for(text: String) -> NameFn {
     // Relaxed: only the number is used; the name's `OnceLock` publishes the name.

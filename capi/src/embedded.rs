@@ -234,7 +234,7 @@ unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
     let Some(thin) = class.create() else {
         return pointer(NAME, || Err(no_memory(class)));
     };
-    // SAFETY: a new object, whose one reference goes to the pool.
+    // SAFETY: `thin` is a new object, and its only reference goes to the pool.
     releasepool::autorelease(unsafe { adopt(thin) });
     thin.as_ptr().cast()
 }
@@ -256,13 +256,13 @@ pub unsafe extern "C" fn rp_embedded_autorelease(here: *const c_void, at: *mut c
 #[inline(never)]
 unsafe extern "C" fn autorelease_slowly(at: *mut c_void) {
     let _ = status("rp_embedded_autorelease", || {
-        // SAFETY: the caller's reference goes to the pool.
+        // SAFETY: the caller has given up its reference to `at`, which goes to the pool.
         releasepool::autorelease(unsafe { adopt(object(at, "object")?) });
         Ok(())
     });
 }
 
-/// Ends the value of an object that no release destroys.
+/// Ends the value of an object in its destructor; see releasepool.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void, is_held: bool) {
     let _ = status("rp_embedded_end", || {
@@ -284,7 +284,7 @@ const NAME_BYTES: usize = 1024;
 fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
     let table: *const c_void = std::ptr::with_exposed_provenance(table);
     let function = NonNull::new(name as *mut c_void)?;
-    // The library that defined the class may have been unloaded, and `table` may be any other word.
+    // The library that defined the class may have been unloaded, and `table` may be any word.
     let is_whole = table.cast::<usize>().is_aligned();
     if !is_whole
         || !is_static(NonNull::new(table.cast_mut())?.cast())
@@ -293,8 +293,8 @@ fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
         return None;
     }
     let mut text = [0_u8; NAME_BYTES];
-    // SAFETY: the function is loaded, and gets a table of an object of its class; it writes at most this
-    // many bytes.
+    // SAFETY: `name` is in a loaded library, and gets the table of an object of the class that it
+    // was set for. It writes at most `text.len()` bytes.
     unsafe { name(table, text.as_mut_ptr().cast(), text.len()) };
     let text = std::ffi::CStr::from_bytes_until_nul(&text)
         .ok()?
@@ -358,7 +358,7 @@ fn place_of(at: NonNull<u8>) -> ForeignPlace {
     }
 }
 
-/// Returns whether the address is in the program or a library that is loaded.
+/// Returns whether the address is in the program's file or a loaded library.
 #[cfg(unix)]
 fn is_static(at: NonNull<u8>) -> bool {
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::uninit();

@@ -37,7 +37,6 @@ pub enum Status {
     Unavailable = 11,
 }
 
-/// A status with its message.
 pub(crate) struct Fault(pub(crate) Status, pub(crate) String);
 
 /// The result of the body of a function.
@@ -106,7 +105,8 @@ pub(crate) unsafe fn free<T>(name: &str, at: *mut T, argument: &str) -> Status {
 
 /// Returns what an argument points to, or an error that names the argument.
 ///
-/// # Safety The pointer is null, or its target exists and is not changed during `'t`.
+/// # Safety
+/// The pointer is null, or its target exists and is not changed during `'t`.
 pub(crate) unsafe fn shared<'t, T>(pointer: *const T, argument: &str) -> Outcome<&'t T> {
     // SAFETY: by the contract, the pointer is null, or its target exists and does not change.
     Ok(unsafe { non_null(pointer.cast_mut(), argument)?.as_ref() })
@@ -139,7 +139,7 @@ pub(crate) fn invalid<R>(message: impl Into<String>) -> Outcome<R> {
     Err(Fault(Status::Invalid, message.into()))
 }
 
-/// Runs the body of a function that returns a status, and puts its result into a place, unless that is null.
+/// Runs the body of a function that returns a status, and writes the result to `place`.
 ///
 /// # Safety
 /// `place` is null or may be written.
@@ -158,7 +158,7 @@ pub(crate) unsafe fn fill<T>(
     })
 }
 
-/// Returns a text of C, whose invalid parts are replaced.
+/// Returns a text of C, with parts that are not UTF-8 replaced.
 ///
 /// # Safety
 /// `text` ends with a zero.

@@ -126,8 +126,8 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
         // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
         unsafe { (*at).is_ticking = true };
         let _ticking = Ticking(at);
-        // SAFETY: this is the loop's thread, on which calls during the tick only read `thread` and
-        // `is_ticking`.
+        // SAFETY: this is the loop's thread. While it ticks, other calls on it only read `thread`
+        // and `is_ticking`.
         let frames = unsafe { &mut (*at).frames };
         let made = frames.tick(|_| {
             if let Some(f) = f {
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const LoopProxy, post: *mut 
     })
 }
 
-/// Frees the identity of a post.
+/// Frees the handle of a post, which does not cancel the post.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_post_free(post: *mut PostId) -> Status {
     // SAFETY: releasepool.h requires a post of `rp_frame_proxy_post_after` as `post`, which the

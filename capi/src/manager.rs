@@ -86,7 +86,7 @@ pub unsafe extern "C" fn rp_drain_backlog(
     unsafe { fill("rp_drain_backlog", drained, drain) }
 }
 
-/// Sets the watermark of root pools, and what happens there.
+/// Sets the watermark of root pools, and whether `rp_boundary` drains beyond it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_manager_set_root_watermark(
     at: *const PoolManager,
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
     })
 }
 
-/// Waits until everything that was let go has been released.
+/// Makes the releases that belong to no thread, and waits for threads that are making some.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_quiesce(at: *const PoolManager, nanoseconds: u64) -> Status {
     status("rp_quiesce", || {

@@ -64,7 +64,7 @@ fn create(at: *const ForeignClass) -> Outcome<NonNull<u8>> {
         ));
     }
     let thin = class.create().ok_or_else(|| no_memory(class))?;
-    // SAFETY: a new object, whose payload has this size; nothing refers to it yet.
+    // SAFETY: `thin` is a new object whose payload has this size; nothing refers to it yet.
     unsafe { thin.write_bytes(0, class.payload_bytes()) };
     Ok(thin)
 }
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn rp_new(class: *const ForeignClass) -> *mut c_void {
 pub unsafe extern "C" fn rp_new_autoreleased(class: *const ForeignClass) -> *mut c_void {
     pointer("rp_new_autoreleased", || {
         let thin = create(class)?;
-        // SAFETY: a new object, whose one reference goes to the pool.
+        // SAFETY: `thin` is a new object, and its only reference goes to the pool.
         autorelease(unsafe { adopt(thin) });
         Ok(thin.as_ptr().cast())
     })

@@ -221,7 +221,7 @@ pub(crate) unsafe fn pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool
 /// Returns the pool of an argument, to drain it.
 ///
 /// # Safety
-/// As [`pool`].
+/// The contract of [`pool`].
 unsafe fn idle_pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
     // SAFETY: forwards the contract.
     let pool = unsafe { pool(at) }?;
@@ -235,8 +235,8 @@ unsafe fn idle_pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_close(pool: *mut Pool) -> Status {
     status("rp_pool_close", || {
-        // SAFETY: releasepool.h requires a pool opened in place as `pool`. Destructors find it
-        // closed, and may open it again.
+        // SAFETY: releasepool.h requires a pool opened in place as `pool`. The destructors that the
+        // drain calls find it closed, and may open it again.
         let token = unsafe {
             _ = idle_pool(pool)?;
             ptr::replace(pool, Pool { token: NO_TOKEN }).token

@@ -138,7 +138,7 @@ pub unsafe extern "C" fn rp_leaks(_: Option<LeakFn>, _: *mut c_void, _: *mut usi
 /// A function for events, and its argument.
 struct EventHook(TextFn, *mut c_void);
 
-// SAFETY: releasepool.h says that `to` may be called on any thread, so it and `data` must bear
+// SAFETY: releasepool.h says that `to` may be called on any thread, so `to` and `data` must bear
 // that.
 unsafe impl Send for EventHook {}
 // SAFETY: two threads may call `to` at once, for the same reason.

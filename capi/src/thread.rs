@@ -26,10 +26,10 @@ pub(crate) struct Hook(
     pub(crate) *mut c_void,
 );
 
-// SAFETY: releasepool.h requires a function that may be called on any thread with this argument.
+// SAFETY: releasepool.h requires a function that any thread may call with this argument.
 unsafe impl Send for Hook {}
-// SAFETY: the senders of messages call it, so releasepool.h requires a function that several
-// threads may call at once.
+// SAFETY: threads that send messages call the hook, so releasepool.h requires a function that
+// several threads may call at once.
 unsafe impl Sync for Hook {}
 
 impl Hook {
@@ -41,7 +41,7 @@ impl Hook {
     }
 }
 
-/// Returns the function of an argument.
+/// Returns `f` with its argument `data`, or an error if `f` is null.
 pub(crate) fn hook(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,

@@ -57,7 +57,7 @@ int draw(const Node& node, float x) {
     return drawn;
 }
 
-// Builds a scene of 1 + 3 + 9 nodes with the textures that the texture thread has given out.
+// Builds a scene of 1 + 3 + 9 nodes, with `texture` on the 9 leaves.
 rp::Ref<Node> build(int version, const rp::HomeRef<Texture>& texture) {
     rp::Ref<Node> root = rp::make<Node>(version);
     for (int i = 0; i < 3; ++i) {
@@ -143,8 +143,8 @@ int main() {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         rp_frame_loop_free(frames);
-        // The end: first those who post, then those to whom they post, then the scene. The texture thread
-        // still runs, and destroys the textures.
+        // The end: first the thread that posts, then the workers to which it posts, then the scene.
+        // The texture thread still runs, and destroys the textures.
         texture_thread.finish();
         workers[0].finish();
         workers[1].finish();

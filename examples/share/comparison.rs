@@ -1,6 +1,6 @@
-//! The job by `serde_json::Value`, whose values own their children and count no references, and by the
-//! library. Workers parse the documents; one thread walks each of them once, and another destroys it.
-//! There are no temporary strings and no frames, so that both do equal work.
+//! Compares the library with `serde_json::Value`, whose values own their children and count no
+//! references. On each side, workers parse the documents; one thread walks each document once, and
+//! another destroys it. There are no temporary strings and no frames, so both sides do equal work.
 
 use crate::error::Error;
 use crate::input::Document;
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 /// How many documents may wait to be walked, and how many to be destroyed.
 const WAITING: usize = 16;
 
-/// A turn takes at least so long, if there is time for three.
+/// If three turns of each side would be shorter than this, each side has only one.
 const TURN: Duration = Duration::from_millis(300);
 
-/// What both did.
+/// The result of the comparison.
 pub struct Comparison {
     /// How many documents are parsed over and over.
     pub documents: usize,
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub checks: [Check; 2],
 }
 
-/// What one of the two did.
+/// What one of the two sides did.
 #[derive(Clone, Copy, Default)]
 pub struct Side {
     /// The bytes of text that were parsed.
@@ -63,8 +63,8 @@ impl Side {
     }
 }
 
-/// Returns the processors' time of all threads of the process, on Linux. Without a library, as in
-/// [`peak_memory`](crate::job::run::peak_memory).
+/// Returns the processors' time of all threads of the process, on Linux.
+/// [`peak_memory`](crate::job::run::peak_memory) says why without a library.
 fn processor_time() -> Option<Duration> {
     let figures = fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program, in parentheses, may have spaces.
@@ -81,11 +81,11 @@ struct Turn<'t> {
     /// The documents to process, over and over.
     sample: Vec<usize>,
     workers: usize,
-    /// For how long.
+    /// The length of the turn.
     length: Duration,
 }
 
-/// Compares both for this time; `None` if that is too short for the documents.
+/// Compares both sides for this time; `None` if that is too short for the documents.
 pub fn compare(
     documents: &[Document],
     expected: &Expected,
@@ -94,10 +94,10 @@ pub fn compare(
     bytes_per_second: f64,
     progress: &mut Progress,
 ) -> Result<Option<Comparison>, Error> {
-    // In turns, so that a disturbance from outside affects both. One more slice is for what is begun.
+    // The sides take turns, so that disturbances affect both. One more slice is for what is begun.
     let turns = if time / 7 >= TURN { 3 } else { 1 };
     let length = time / (2 * turns + 1);
-    // A turn should go through all of the sample, by the slower of the two, too.
+    // Even the slower side should get through the whole sample in a turn.
     let bytes = bytes_per_second * length.as_secs_f64() / 4.0;
     let Some(sample) = sample(documents, expected, bytes as usize) else {
         return Ok(None);
@@ -193,7 +193,7 @@ fn values(turn: &Turn<'_>) -> Result<usize, Error> {
     let walk = move |arrivals: Receiver<serde_json::Value>| {
         for root in arrivals {
             black_box(Digest::of_tree(&root));
-            // The thread ends after this one.
+            // Cannot fail: the receiving thread ends after this one.
             let _ = condemned.send(root);
         }
     };
@@ -277,7 +277,7 @@ mod tests {
             assert!(side.bytes > 0 && side.rate() > 0.0);
         }
         for text in texts {
-            // Neither has keys to sort.
+            // `Value` sorts keys, but no dictionary here has more than one.
             let tree = Digest::of_tree(&serde_json::from_str(text).unwrap());
             assert_eq!(Digest::of_text(text).ok(), Some(tree));
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// The length of the run if the command line names none.
 const LENGTH: Duration = Duration::from_secs(10);
 
-/// How long comparisons may take in all, if the main job was not bounded and may have taken more
-/// than its part.
+/// The least time for comparisons in a run without a bound, whose main job may have taken more than
+/// its part.
 const COMPARISONS: Duration = Duration::from_secs(5);
 
 /// The parts of a bounded run's time at which the main job and the verification end. The process

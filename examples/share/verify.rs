@@ -9,8 +9,8 @@ use crate::job::ui::Seen;
 use releasepool_examples_common::output::grouped;
 use std::time::Instant;
 
-/// The digest that each document should have; `None` if the UI thread has not seen it, or if there
-/// was no time.
+/// The digest that each document should have; `None` if the UI thread has not seen the document, or
+/// if there was no time.
 pub type Expected = Vec<Option<Digest>>;
 
 /// Reads each document that the UI thread has seen, without the library and without making a graph. Stops at
@@ -52,7 +52,7 @@ impl Check {
 pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Vec<Check> {
     let sum = |count: fn(&Activity) -> u64| run.threads.iter().map(count).sum::<u64>();
     let (sent, taken) = (sum(|thread| thread.handed_over), run.seen.taken);
-    // Of each thread, so that the report's rows leave nothing out.
+    // Sums of all threads' figures, so that the report's rows leave nothing out.
     let (destroyed, created) = (sum(|thread| thread.totals.destroyed), run.created());
     let (handed, reclaimed) = (sum(|thread| thread.totals.handed_over), run.seen.reclaimed);
     let by_workers = format!(

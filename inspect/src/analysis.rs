@@ -9,9 +9,9 @@
 //! * [`Balance`]: how many references of an object no word explains;
 //! * [`reach`]: what holds each node, from the most certain kind of root to the least;
 //! * [`cycles`], [`retained`]: strongly connected components, retained sizes;
-//! * [`verdict`]: what can be wrong, and leaks that are alike;
+//! * [`verdict`]: the kinds of leaks, and groups of leaks that are alike;
 //! * [`path`]: why an object is alive; [`paths`] finds paths from roots, and from what leaks;
-//! * [`leaks`]: finds what leaks, and groups it by the types along its paths;
+//! * [`leaks`]: finds leaks, and groups them by the types along their paths;
 //! * [`owners`]: what holds plain allocations;
 //! * [`containers`]: objects and bytes by type, and what holds many of a type; [`diff`]: what has
 //!   grown between two graphs.
@@ -110,7 +110,7 @@ pub struct Balance {
     pub unknown_words: i64,
     /// Words in static and thread-local variables.
     pub variable_words: i64,
-    /// Words elsewhere outside of nodes, and words in destroyed objects; all of them may be stale.
+    /// Words outside of nodes and of variables, and words in destroyed objects; any may be stale.
     pub other_words: i64,
 }
 
@@ -122,7 +122,7 @@ impl Balance {
             weak: object.weak.into(),
             ..Self::default()
         };
-        // The value is gone or its destructor runs, so its words may be stale.
+        // A word in an object that is destroyed or being destroyed may be stale.
         let is_gone = |edge: u32| {
             let from = analysis.graph.edges[edge as usize].from;
             analysis.object(from).is_some_and(|from| !from.alive)
@@ -146,8 +146,8 @@ impl Balance {
         balance
     }
 
-    /// Returns the most strong references that neither words in nodes nor the library explain:
-    /// words of unknown strength count as weak as long as weak references are left.
+    /// Returns how many strong references at most are explained neither by words in nodes nor by
+    /// the library. Words of unknown strength count as weak as long as weak references are left.
     pub fn outside_at_most(&self) -> i64 {
         let weak_left = (self.weak - self.weak_words).max(0);
         let maybe_strong = (self.unknown_words - weak_left).max(0);
@@ -160,7 +160,7 @@ impl Balance {
         (self.strong - inside - self.variable_words - self.other_words).max(0)
     }
 
-    /// Returns whether the words in nodes are as many as the references of both kinds.
+    /// Returns whether words in nodes suffice for all references, and the library has none of them.
     pub fn is_covered(&self) -> bool {
         self.counted == 0
             && self.strong_words + self.unknown_words >= self.strong
@@ -168,8 +168,8 @@ impl Balance {
     }
 }
 
-/// Returns whether the first two words of an allocation may be the counts of an `Arc` or `Rc`, with
-/// more references than the words in nodes.
+/// Returns whether the first two words of an allocation may be counts of an `Arc` or `Rc` with more
+/// references than `words`, the number of words in nodes that refer to the allocation.
 fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1 << 24;
     let [strong, weak] = *graph.first_words.get(node as usize - graph.objects)?;
@@ -178,12 +178,13 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
     Some(counts && strong + weak - 1 > words as u64)
 }
 
-/// Returns the level at which the root holds its node; `None` if a count says that it does not.
+/// Returns the level at which the root holds its node; `None` if it does not hold it. An uncertain
+/// root holds an object only if `outside`: the counts leave a reference for words outside of nodes.
 fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
     let graph = analysis.graph;
     let level = Level::of(root.kind);
-    // If the library lists an object without a reference, the object is destroyed or about to be,
-    // and nothing else holds it.
+    // A list of the library may have an object without counting a reference: then the object is
+    // dead, and nothing else holds it.
     if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
         return Some(level);
     }
@@ -199,7 +200,7 @@ fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level
     }
 }
 
-/// Searches from all roots.
+/// Finds the best root that holds each node: searches from all roots, level by level.
 fn reach(analysis: &Analysis<'_>) -> Reach {
     let graph = analysis.graph;
     // The level of stacks exists even without a root: dying objects are added to it below.
@@ -220,8 +221,7 @@ fn reach(analysis: &Analysis<'_>) -> Reach {
     let mut queue = Vec::new();
     for (level, roots) in starts {
         if level == Level::Stack {
-            // A dying object is on the stack of the thread that destroys it, unless a list of the
-            // library has it.
+            // A dying object is held by its destroyer's stack, unless a list of the library has it.
             let is_dying = |node: &NodeId| {
                 let roots = analysis.links.roots(*node).iter();
                 let mut roots = roots.map(|root| graph.roots[*root as usize].kind);

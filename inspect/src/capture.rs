@@ -24,8 +24,8 @@ pub enum Source {
     Snapshot(PathBuf),
 }
 
-/// Reads what was found in a program. A process is stopped while its memory is copied, and goes on
-/// in any case.
+/// Returns the graph of a program. A process is stopped while its memory is copied; it goes on
+/// afterwards even if an error occurs.
 ///
 /// # Errors
 ///

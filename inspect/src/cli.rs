@@ -43,7 +43,7 @@ pub enum Command {
         /// nothing is reported that was just in flight
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
         looks: u32,
-        /// Exit with code 1 if there are leaks; hints are none
+        /// Exit with code 1 if there are leaks; hints do not count
         #[arg(long)]
         fail: bool,
     },

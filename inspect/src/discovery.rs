@@ -6,7 +6,7 @@
 //! * `types`: type infos, whose names `decode` reads from code;
 //! * `malloc`: allocations, if the allocator is known;
 //! * `objects`: which allocations are objects; `items`: all allocations, and in memory of unknown
-//!   allocators objects and the gaps between them;
+//!   allocators objects and the gaps between them; all of these are called items;
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;
 //! * `counted`: what the library's own structures refer to; `handoff`: handoff pools;

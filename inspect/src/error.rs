@@ -32,7 +32,7 @@ pub enum Error {
         /// The likely reason, and what to do.
         advice: String,
     },
-    /// Another process traces it.
+    /// Another process traces the process.
     #[error(
         "process {pid} is traced by process {tracer} (a debugger?), and only one can trace it at a \
          time; let the other detach first"
@@ -86,7 +86,7 @@ pub enum Error {
          or pass such objects to std::hint::black_box"
     )]
     NothingFound(u64),
-    /// The program is not of 64 bits.
+    /// The program is not a 64-bit little-endian one.
     #[error("{0} is not a 64-bit little-endian program, and only such can be inspected")]
     NotSupportedProgram(String),
     /// The program's library cannot be read.
@@ -164,7 +164,7 @@ pub enum Error {
         /// The mistake, in words.
         reason: String,
     },
-    /// The system has no support for it.
+    /// The inspector cannot inspect running processes on this system.
     #[error(
         "inspecting running processes is not supported on this platform; use the feature \
          `leak-detection` of releasepool in the program itself"

@@ -16,16 +16,16 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// How many of the nodes are objects.
     pub objects: usize,
-    /// Names of types; nodes have indices into it. No name twice.
+    /// The names of types, without duplicates; [`Object::type_id`] is an index into them.
     pub types: Vec<String>,
     /// The first two words of each plain allocation, in the order of the nodes; empty if they were
     /// not kept. `Arc` and `Rc` have their counts there.
     pub first_words: Vec<[u64; 2]>,
-    /// Words that refer to a node, by the node that has the word, then by offset.
+    /// Words in nodes that refer to a node, sorted by the node that has the word, then by offset.
     pub edges: Vec<Edge>,
     /// Words outside of all nodes that refer to a node.
     pub roots: Vec<Root>,
-    /// Names of roots for people; roots have indices into it. No name twice.
+    /// The names of roots for people, without duplicates; [`Root::label`] is an index into them.
     pub labels: Vec<String>,
     /// How objects were created, as far as the program records it.
     pub creations: Vec<Creation>,
@@ -87,7 +87,7 @@ pub struct Object {
     pub type_id: u32,
     /// Strong references.
     pub strong: u32,
-    /// Weak references, without the one that stands for a destroyed value's memory.
+    /// Weak references, and one more while the destructor runs.
     pub weak: u32,
     /// The value has not been destroyed.
     pub alive: bool,
@@ -131,7 +131,7 @@ pub struct Edge {
 pub enum EdgeKind {
     /// The exact address of an object's payload: a `Ref` or `Weak`, most likely.
     Exact,
-    /// The library's own structure, read by its layout: a counted strong reference for certain.
+    /// A word of the library's own structures: a counted strong reference for certain.
     Counted,
     /// A pointer into a plain allocation.
     Into,
@@ -292,8 +292,8 @@ impl fmt::Display for RootKind {
 }
 
 impl Object {
-    /// Returns whether the object has no reference any more: its destructor runs or will run, and
-    /// what it holds is released next.
+    /// Returns whether the object has no strong reference any more and is about to be destroyed or
+    /// freed; what it holds is released next.
     pub fn is_dying(&self) -> bool {
         self.strong == 0 && (self.alive || self.weak == 0)
     }

@@ -8,7 +8,7 @@
 //! the static, and the name of the static.
 //!
 //! Both sides use names, so fields may move, and names may be added, without a new version. The
-//! version changes if a name gets another meaning, or one that is needed here goes.
+//! version changes if a name gets another meaning, or if a name that is needed here is removed.
 //!
 //! All numbers have limits: a damaged note must not make the reader compute nonsense, or read without
 //! end.
@@ -37,7 +37,7 @@ macro_rules! layout {
             /// Takes the fields out of a note.
             ///
             /// # Errors
-            /// If it lacks one, or one makes no sense.
+            /// If the note lacks a field, or a field makes no sense.
             pub fn new(names: &Names) -> Result<Self, LayoutError> {
                 let number = |name| checked(names, name);
                 let layout = Self {
@@ -159,7 +159,7 @@ layout! {
         phase_mask,
         /// The phase of a slot whose thread has not left. A number.
         live,
-        /// The address of the thread's record; null before the first thread. It stays there when
+        /// The address of the thread's record; null before the first thread. The record stays when
         /// the thread leaves.
         record,
     }
@@ -262,7 +262,7 @@ layout! {
         calls,
     }
 
-    /// Places for references that slots gave up and that wait for pins: the static `retired`.
+    /// Places for references that slots have retired and that wait for pins: the static `retired`.
     retired: RetiredLayout {
         /// The size of a place.
         size,
@@ -360,7 +360,7 @@ layout! {
         size,
         /// The kind of item, one of [`ItemKindLayout`]: a word.
         kind,
-        /// If the item has entries: [these](EntriesLayout).
+        /// If the item has entries: the [entries](EntriesLayout).
         entries,
         /// If the item has dead objects: a [list](ListLayout) of their payloads.
         dead,
@@ -497,7 +497,7 @@ layout! {
 
     /// The batches of free blocks that a thread gathers for other threads' heaps.
     batches: BatchesLayout {
-        /// The first batch, in what a record's `heaps` leads to.
+        /// The first batch, in the structure to which a record's `heaps` leads.
         first,
         /// How many batches there are. A number.
         count,
@@ -511,7 +511,7 @@ layout! {
 /// The largest size or offset.
 const LARGEST: u64 = 1 << 20;
 
-/// The most items of a fixed number: of buckets, batches, pools in a chunk.
+/// The most places for retired references, batches, and pools in a chunk.
 const MOST: u64 = 1 << 12;
 
 /// The most different sizes of blocks.

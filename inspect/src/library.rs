@@ -34,7 +34,7 @@ pub struct Library {
     /// The rows of entries in pools, and in other pages. There may be millions of entries, so only
     /// their places are here; [`all_entries`](Self::all_entries) reads them.
     pub rows: Vec<Row>,
-    /// Texts for people, which [`Entry::label`] refers to.
+    /// Texts for people; [`Holder::label`] is an index into them.
     pub labels: Vec<String>,
     /// All blocks that were ever cut in chunks that exist, by address.
     pub blocks: Vec<Block>,
@@ -42,8 +42,8 @@ pub struct Library {
     pub chunks: Vec<Chunk>,
     /// Memory of the library's own, by address: starts and lengths. Each range is within one
     /// allocation, and all of that allocation is the library's: it must not be searched for
-    /// references, as what it refers to is in [`entries`](Self::entries). Of chunks the headers are
-    /// here, and what the program has there is in [`blocks`](Self::blocks).
+    /// references, as what it refers to is in [`entries`](Self::entries). Of chunks only the
+    /// headers are here; the blocks are in [`blocks`](Self::blocks).
     pub own_memory: Vec<(u64, u64)>,
     /// The figures of all threads together.
     pub totals: Totals,
@@ -52,7 +52,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads what the library has.
+    /// Reads the library's structures.
     ///
     /// If several loaded files contain a copy of it, each for itself, this is about the copy that
     /// has created most objects, and a caveat says so.
@@ -93,7 +93,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Reads what one copy has.
+    /// Reads the structures of the copy that has the notes `names`.
     fn of(memory: &dyn Memory, names: Names) -> Result<Self, LayoutError> {
         let layout = Layout::new(&names)?;
         let mut reader = Reader::new(memory, &layout);

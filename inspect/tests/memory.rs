@@ -1,5 +1,5 @@
-//! How much memory the inspector needs, in comparison with its target. A small process of its own: the
-//! kernel counts the memory of the process that starts another one as if that had used it.
+//! How much memory the inspector needs, in comparison with its target. The test is a small process
+//! of its own: the kernel counts a process's memory as used by the processes that it starts, too.
 #![cfg(all(
     target_os = "linux",
     target_env = "gnu",
@@ -57,7 +57,7 @@ fn check(role: &str, most: f64) {
     let mut inspector = command.stdout(Stdio::null()).spawn().unwrap();
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     let mut code = -1;
-    // SAFETY: both places are there for the call; `wait` below finds that the process was waited for.
+    // SAFETY: `code` and `usage` are writable; `wait` below finds that the process was waited for.
     let waited = unsafe {
         let id = inspector.id() as i32;
         libc::wait4(id, &mut code, 0, usage.as_mut_ptr())

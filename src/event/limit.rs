@@ -1,4 +1,4 @@
-//! Causes, which repeated events have in common, and the limit, which counts them together.
+//! The causes of events, and the limit, which counts events with the same cause together.
 //!
 //! The documentation of each [`EventKind`] says which of its events have one cause.
 
@@ -65,7 +65,7 @@ fn no_pool_cause(type_name: &str, site: Option<&Location<'_>>, manager_id: u64) 
 }
 
 /// Adds to the count of an [`EventKind::NoPool`] cause without reporting, even if a report is due;
-/// the next event with this cause makes up for it.
+/// then the next event with this cause is reported.
 pub(crate) fn count_no_pool(
     type_name: &str,
     site: &'static Location<'static>,

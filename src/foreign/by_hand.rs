@@ -1,12 +1,12 @@
-//! Objects of C++ that `new` makes and `delete` frees, or that end by hand: on the stack, as members
-//! of others, or by a `delete` of the user.
+//! Objects of C++ that `new` makes and `delete` frees, or that *end by hand*, not by a release: on
+//! the stack, as members of others, or by a `delete` of the user.
 //!
 //! A C++ class embeds the header as data of its base class. The last release of such an object calls
 //! its class's destructor, which is a `delete`: it ends the value and then frees the memory by
 //! [`free_by_hand`]. If weak references are left, the memory must stay until they are gone; but only
-//! the end of the `delete` tells where the memory begins. So an object is *pending* between the end
-//! of its value and that of its memory, and [`free_by_hand`] looks for pending objects in the
-//! memory. A [`ForeignClass`] that frees an object looks for pending members of it.
+//! the call of [`free_by_hand`] tells where the memory begins. So an object is *pending* from the
+//! end of its value until that call, which looks for all pending objects in the memory. A
+//! [`ForeignClass`] that frees an object looks for pending objects among the object's members.
 
 use super::class::{ForeignClass, WORD_BEFORE_HEADER};
 use super::own_memory;
@@ -22,18 +22,18 @@ use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An object whose value has ended and whose memory has not.
+/// An object whose value has ended, and whose memory has not been freed.
 struct Pending {
     thin: Thin,
     /// True if strong references are left, so that the memory must stay for ever.
     is_kept: bool,
 }
 
-/// Memory that weak references keep: each object in it that has weak references owns a share.
+/// Memory that weak references keep: each object in it that has some owns a *share*, an `Arc`.
 enum KeptMemory {
     /// Memory that is freed with the last share.
     Whole { begin: NonNull<u8>, layout: Layout },
-    /// The memory of an object, kept by a weak reference to it, which the last share gives up.
+    /// The memory of an object, kept by a weak reference to it, which all shares own together.
     Object(Thin),
 }
 
@@ -101,7 +101,7 @@ impl ByHandContext {
 }
 
 fn with_pending<R>(f: impl FnOnce(&mut Vec<Pending>) -> R) -> R {
-    // SAFETY: the list is the thread's own, and each `f` in this file only changes the list.
+    // SAFETY: the list is the thread's own; each `f` in this file uses only the list.
     PENDING.with(|all| all.with_mut(|all| f(unsafe { &mut *all })))
 }
 
@@ -187,7 +187,7 @@ pub(super) unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
     unsafe { keep(whole, inside) };
 }
 
-/// Makes pending members of an object keep its memory, by a weak reference to the object.
+/// Makes the pending members of an object keep the object's memory, by a weak reference to `thin`.
 ///
 /// # Safety
 /// `thin` is an object in this memory, whose value has ended; the caller has a weak reference to it.
@@ -243,7 +243,7 @@ fn push_pending(pending: Pending) {
     with_room(list, |all| all.push(pending));
 }
 
-/// Shares memory among the pending objects in it, and gives up their references.
+/// Gives each object of `inside` a share of `memory`, and gives up the object's weak reference.
 ///
 /// # Safety
 /// The objects are in the memory, which is given up, and all values in it have ended.
@@ -255,14 +255,14 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
         // Strong references to an object that has ended: the memory stays for ever.
         return mem::forget(memory);
     }
-    // SAFETY: the weak reference that `drop_value` or `end_by_hand` has added keeps each object; it
-    // is given up here. The word before the header is free by their contracts.
+    // SAFETY: each object has the weak reference that `drop_value` or `end_by_hand` has added, and
+    // that is given up here. By their contracts, the word before the header is not used any more.
     unsafe {
         let is_root = |pending: &&Pending| ForeignClass::of(pending.thin).is_in_library();
         let root = inside.iter().find(is_root).map(|pending| pending.thin);
         let memory = match root {
-            // The class frees the memory with the object's last weak reference, which the shares
-            // take over.
+            // The class frees the memory when the object's last weak reference is given up. The
+            // shares take over the weak reference that was added for the memory.
             Some(thin) => {
                 mem::forget(memory);
                 KeptMemory::Object(thin)
@@ -278,14 +278,14 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
     }
 }
 
-/// The place of the pointer to a [`KeptMemory`]: the word before the header, which was the object's
-/// pointer to its virtual functions.
+/// Returns the place of the pointer to a [`KeptMemory`]: the word before the header, which was the
+/// object's pointer to its virtual functions.
 fn kept_place(thin: Thin) -> NonNull<*const KeptMemory> {
-    // SAFETY: by the contract of this file's classes, a word of the object is before the header.
+    // SAFETY: if a class's destructor frees the memory, `leak` ensures a word before the header.
     unsafe { thin.sub(WORD_BEFORE_HEADER) }.cast()
 }
 
-/// Ends the value and the memory, for a unique owner.
+/// Ends the value and frees the memory. To be called by a unique owner.
 ///
 /// # Safety
 /// The contract of `TypeInfo::destroy`, for an object of a class with `ForeignMemory::Destructor`.
@@ -358,8 +358,8 @@ unsafe fn add_weak(thin: Thin) {
 /// # Safety
 /// The contract of `TypeInfo::free`, for an object of a class with `ForeignMemory::Destructor`.
 pub(super) unsafe fn free(thin: Thin) {
-    // SAFETY: no reference is left, so the one that stood for the memory is given up. `keep` does
-    // that, after it has written this pointer, which owns a share.
+    // SAFETY: no reference is left, so `keep` has given up the one that stood for the memory, after
+    // it had written this pointer, which owns a share.
     unsafe {
         let share = Arc::from_raw(kept_place(thin).read());
         thin.cast::<Header>().sub(1).as_mut().freed();
@@ -380,11 +380,11 @@ pub enum ForeignPlace {
 
 /// Ends the value of an object by hand: in its C++ destructor, which no release has called.
 ///
-/// If the caller's strong reference is the only reference of any kind, nothing is left. If there
-/// are weak references, they find nothing from here on, and the memory stays until they are gone.
-/// If there are other strong references, a message says so, and the memory stays for ever. In both
-/// cases the memory must be the library's or static; if `place` says that it is neither, the
-/// process aborts.
+/// If the caller's strong reference is the only reference of any kind, the memory may be freed. If
+/// there are weak references, upgrades fail from now on, and the memory stays until they are gone.
+/// If there are other strong references, a message says so, and the memory stays for ever. In the
+/// last two cases the memory must be the library's or static; if `place` says that it is neither,
+/// the process aborts.
 ///
 /// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
 /// destructor has made strong references.
@@ -443,7 +443,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
         report(&describe());
         // SAFETY: the strong reference of the caller ends here.
         unsafe { add_weak(thin) };
-        // Clears `held`, so that no release is the last one. There are weak references by now.
+        // As there is a weak reference now, this clears `held`: no later release is the last one.
         let is_unique = object.count.begin_destruction();
         debug_assert!(!is_unique);
     }

@@ -47,7 +47,7 @@ pub struct ForeignClassSpec {
     pub is_embedded: bool,
     /// Called once for each object, when its last strong reference is given up.
     pub destroy: Option<Destructor>,
-    /// Who frees the memory.
+    /// The way in which the memory is freed.
     pub memory: ForeignMemory,
 }
 
@@ -156,7 +156,7 @@ impl ForeignClass {
             memory: spec.memory,
             is_embedded: spec.is_embedded,
         }));
-        // `of` finds the class by its address alone.
+        // `with_info` makes a pointer to the class from the address alone.
         let _ = ptr::from_ref(class).expose_provenance();
         raw_checks::note_type_info(&class.info);
         Some(class)
@@ -167,10 +167,10 @@ impl ForeignClass {
         self.info.type_name()
     }
 
-    /// Makes reports name each object of this class by the word before its header, for which `name`
-    /// returns the object's name, or `None` for the name of the class. In C++, that word leads to
-    /// the virtual functions of the object's class. Returns whether objects have such a word: their
-    /// headers are embedded, and the destructor frees their memory.
+    /// Makes reports name each object of this class by `name`: it gets the word before the object's
+    /// header, and returns the object's name, or `None` for the name of the class. In C++, that
+    /// word leads to the virtual functions of the object's class. Returns whether objects have such
+    /// a word, which they do if the destructor frees their memory.
     ///
     /// `name` may be called on any thread.
     pub fn name_objects_by(
@@ -266,8 +266,8 @@ impl ForeignClass {
     }
 
     /// Makes an object with one strong reference, whose payload is not initialized: returns the
-    /// payload; `None` if there is no memory. If the class is embedded, its object is no more than
-    /// header and payload.
+    /// payload; `None` if there is no memory. Writes nothing but the header, so objects with an
+    /// embedded header must consist of header and payload only.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create(&'static self) -> Option<NonNull<u8>> {
@@ -288,8 +288,8 @@ impl ForeignClass {
         Some(memory)
     }
 
-    /// Frees the memory of an object that was not made after all, unless references to values that
-    /// have ended in it are left, as [`free_by_hand`](by_hand::free_by_hand) does.
+    /// Frees the memory of an object that was not made after all, unless weak references to objects
+    /// in it are left, as [`free_by_hand`](by_hand::free_by_hand) does.
     ///
     /// # Safety
     /// `memory` is from [`alloc_uninit`](Self::alloc_uninit) of this class, and is given up.
@@ -315,8 +315,8 @@ impl ForeignClass {
     /// `memory` is from [`alloc`](Self::alloc) of this class, and is given up.
     #[inline(always)]
     unsafe fn dealloc(&self, memory: NonNull<u8>) {
-        // SAFETY: `alloc` allocated it for this class: as a block if the class has one, else as
-        // large memory.
+        // SAFETY: `alloc` allocated the memory for this class: as a block if the class has one,
+        // else as large memory.
         unsafe {
             match self.block {
                 Some(block) => Block::free_class(memory, block),
@@ -350,8 +350,8 @@ impl ForeignClass {
     }
 }
 
-/// Destroys objects of one class that has a destructor, one after the other. The look-ups of the class
-/// and of the thread's state are made once.
+/// Destroys objects of one class that has a destructor, one after the other. The class and its
+/// destructor are looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct ForeignDestroyer {
     class: &'static ForeignClass,

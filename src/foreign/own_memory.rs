@@ -103,7 +103,7 @@ mod tests {
             assert!(!inside.iter().any(|offset| contains(thin(memory, *offset))));
             // A smaller object was there before.
             note(memory, Layout::new::<usize>());
-            // Twice, as the thread forgets all but the last regions.
+            // Notes the memory twice: the thread's own table has only the last regions.
             for _ in 0..2 {
                 note(memory, object);
             }

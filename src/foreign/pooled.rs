@@ -1,7 +1,7 @@
 //! Objects of foreign runtimes in pools: GObject, Python, COM, JNI, Objective-C.
 //!
-//! An entry is a counted object. A foreign one gets a small counted object of its own, its *adapter*,
-//! whose destructor gives up the foreign reference; so drains, budgets and exits know nothing of it.
+//! An entry refers to a counted object. So each foreign reference is put into a small counted
+//! object, its *adapter*, whose destructor gives it up: drains and exits treat all entries alike.
 //!
 //! `RemoteRelease` takes foreign references that are given up where they may not be released.
 
@@ -157,8 +157,8 @@ impl AutoreleasePool {
     ///   done;
     /// * when the thread exits, while its thread-locals are destroyed; never, if the pool is forgotten.
     ///
-    /// At all of these times the foreign runtime must allow it. If it does only while this thread holds
-    /// something, such as Python's lock or a JNI environment, use a [`foreign_scope`].
+    /// At all of these times the foreign runtime must allow the release. If it allows it only while
+    /// this thread holds something, such as Python's lock, use a [`foreign_scope`].
     ///
     /// # Panics
     /// Not here: if `F::release` panics, the panic comes out of the drain.
@@ -169,12 +169,12 @@ impl AutoreleasePool {
         ForeignRef { object, pool }
     }
 
-    /// Takes back the newest entry if it is this foreign object; the caller then owns the reference
-    /// again. Returns whether it was.
+    /// Takes back the newest entry if it is for this foreign object; the caller then owns the
+    /// reference again. Returns whether the entry was taken back.
     ///
-    /// For a function that returns an autoreleased object to a caller that retains it: taking it back
-    /// replaces a retain and a release. Borrows the pool exclusively, so nothing that the pool has lent
-    /// is in use.
+    /// For a function that returns an autoreleased object to a caller that retains the object:
+    /// taking it back replaces that retain and a release. Borrows the pool exclusively, so nothing
+    /// that the pool has lent is in use.
     ///
     /// # Safety
     /// `object` is of type `F`, if the pool has adopted an object at this address.
@@ -198,9 +198,9 @@ impl AutoreleasePool {
         }
         // SAFETY: no code has run since `newest` returned the entry.
         unsafe { entries.pop() };
-        // SAFETY: the entry's reference, which is ours now. Its type is `Adopted<F>` by the contract.
+        // SAFETY: the entry's reference is ours now; by the contract, its type is `Adopted<F>`.
         let adapter = Ref::try_unwrap(unsafe { Ref::adopt(adapter) });
-        // Only entries refer to adapters, and this object was adopted once for each entry.
+        // Each adapter is made for one entry, and nothing else refers to it.
         adapter.map_or_else(|_| unreachable!("adapters are not shared"), mem::forget);
         true
     }
@@ -246,8 +246,8 @@ impl ForeignScope<'_> {
     /// thread as long as the scope's token is borrowed.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn adopt<F: Foreign>(&self, object: NonNull<F>) -> ForeignRef<'_, F> {
-        // SAFETY: the scope's pool is drained before `foreign_scope` returns, never within a budget,
-        // and a settle scope has destroyed the adapters by then; the rest is the contract.
+        // SAFETY: before `foreign_scope` returns, the scope's pool is drained, never within a
+        // budget, and `settle_scope` has destroyed the adapters; the rest is the contract.
         unsafe { self.0.adopt(object) }
     }
 }
@@ -257,8 +257,8 @@ impl ForeignScope<'_> {
 ///
 /// The scope's entries are released when `f` returns or panics, before `token` may be used
 /// mutably, moved or dropped again; no entry goes to a backlog, and nothing that the scope has lent can
-/// leave it. The scope's pool is current meanwhile, so counted objects that `f` autoreleases are
-/// released then, too.
+/// leave it. The scope's pool is current while `f` runs, so counted objects that `f` autoreleases
+/// are released with the scope's entries.
 ///
 /// ```
 /// # use std::ptr::NonNull;
@@ -388,8 +388,8 @@ pub struct NotOwner;
 /// [event](crate::event::EventKind::ForeignLeft) says how many. A queue in a static is never dropped.
 ///
 /// # Cost
-/// A push is two atomic exchanges, and one in 62 allocates 512 bytes; after a drain, the next push
-/// does. A drain of an empty queue is one load, any other drain one exchange for each reference.
+/// A push is two atomic exchanges; one in 62, and the next one after a drain, allocates 512 bytes.
+/// A drain of an empty queue is one load, any other drain one exchange for each reference.
 /// Lock-free: no thread waits for another one.
 pub struct RemoteRelease<F: Foreign, C: Fn() -> bool = fn() -> bool> {
     given_up: Segments<F>,
@@ -427,8 +427,8 @@ impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     }
 
     /// Releases all references that were pushed before, in no particular order, and returns their
-    /// number. References that are pushed meanwhile may wait for the next drain. If nothing waits, does
-    /// not ask for the owner.
+    /// number. References that are pushed meanwhile may wait for the next drain. If nothing waits,
+    /// returns 0 on any thread.
     ///
     /// # Errors
     /// [`NotOwner`] if the calling thread is not the owner; the references stay.

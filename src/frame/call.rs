@@ -7,9 +7,9 @@ use crate::thread::key::ThreadKey;
 use crate::thread::thread_handle::Closed;
 use std::time::Duration;
 
-/// How long a caller sleeps before it checks that its loop still exists. A finished call wakes its
-/// caller; the check is for loops that end without a wake-up, because they were forgotten, or
-/// dropped inside a destructor.
+/// How long a caller sleeps before it checks that the loop which it has called still exists. A
+/// finished call wakes its caller; the check is for loops that end without a wake-up, because they
+/// were forgotten, or dropped inside a destructor.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A one-shot channel: one thread puts a value into it, and another waits for the value.
@@ -70,7 +70,7 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
     }
 
     /// Runs the closure, on behalf of the message. An orphaned message may run on a thread other
-    /// than its target: then it does nothing, and the caller takes the closure back.
+    /// than its target: then this does nothing, and the caller takes the closure back.
     pub(super) fn run(&self, target: ThreadKey) {
         if current_key() == Some(target) {
             let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Taken);

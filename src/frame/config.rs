@@ -75,9 +75,9 @@ impl FrameConfig {
         /// [`run`](crate::FrameLoop::run) waits until this time has passed, and the drain at a frame's
         /// end gets the rest of it.
         ///
-        /// A post does not end that wait: it runs in the next frame. So with a very long time, posts wait as long, and
-        /// with `Duration::MAX`, `run` makes one frame and then waits for ever. For no limit use
-        /// [`unlimited`](Self::unlimited), and for frames that come with posts [`on_demand`](Self::on_demand).
+        /// A post does not end that wait, but runs in the next frame. With `Duration::MAX`, `run`
+        /// makes one frame and waits for ever. For no limit use [`unlimited`](Self::unlimited), for
+        /// frames that come with posts [`on_demand`](Self::on_demand).
         pub frame_time(time: Duration) => frame_time = Some(time);
 
         /// Sets the [`frame_time`](Self::frame_time) to the `n`th part of a second; 0 counts as 1.

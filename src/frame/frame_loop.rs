@@ -48,20 +48,19 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 /// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// # Threads
-/// The loop stays on the thread that made it; other threads use a
-/// [`LoopProxy`]. It serves the thread's inbox, and so also closures that
-/// are sent by a [`ThreadHandle`]. Make only one loop per thread, as two would take each other's
-/// posts; but a loop inside a frame, such as that of a modal dialog, runs the posts that arrive
-/// meanwhile.
+/// The loop stays on the thread that made it; other threads use a [`LoopProxy`]. The loop serves
+/// the thread's inbox, and so also closures that are sent by a [`ThreadHandle`]. Make only one loop
+/// per thread, as two would take each other's posts; but a loop inside a frame, such as that of a
+/// modal dialog, runs the posts that arrive meanwhile.
 ///
 /// # The end
-/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop); the end of its
-/// thread, or [`finish`](crate::finish) on it, closes a loop that was forgotten or is kept elsewhere.
-/// On other threads `finish` makes posts fail, calls the wake hook, and makes [`run`](Self::run)
-/// return; a host that calls `tick` looks at
-/// [`LoopProxy::is_closed`](crate::frame::LoopProxy::is_closed). Inside a destructor or drain no
-/// posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or the thread's
-/// end runs it.
+/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop). If the loop was
+/// forgotten or is kept elsewhere, its thread's end closes it, or a call of
+/// [`finish`](crate::finish) on its thread. On other threads `finish` makes posts to the loop fail,
+/// calls the wake hook, and makes [`run`](Self::run) return; a host that calls `tick` looks at
+/// [`LoopProxy::is_closed`](crate::frame::LoopProxy::is_closed). A loop that is closed inside a
+/// destructor or drain runs no posted closure: the next frame,
+/// [`run_inbox`](crate::PoolManager::run_inbox), or the thread's end runs it.
 ///
 /// ```
 /// use releasepool::{FrameLoop, frame::FrameConfig};
@@ -164,7 +163,7 @@ impl FrameLoop {
     fn hook(&mut self, hook: Option<WakeHook>) {
         let waker = &self.state.thread.0.waker;
         self.hook.set(waker, hook);
-        // Arms for the hook that is now the last one: this loop's, or an outer loop's.
+        // Arms the inboxes for the hook that is now the last one: this loop's, or an outer loop's.
         if waker.has_hook() {
             self.state.thread.0.disarm();
             self.state.arm();
@@ -279,8 +278,8 @@ impl FrameLoop {
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
-                // In a round, pools that close inside the frame leave most duties of the thread to
-                // the frame's end.
+                // During a round, pools that close inside the frame leave most duties of the thread
+                // to the frame's end.
                 let round = pools.map(|pools| pools.round.begin());
                 if let Some(events) = events {
                     events(pool);
@@ -304,7 +303,7 @@ impl FrameLoop {
                 (closures, high_water, drained)
             })
         };
-        // A host may run its event loop inside a destructor.
+        // A host may run frames in a destructor: `settle_scope` makes their releases outermost.
         let (ran, arena_high_water, drained) = settle_scope(|| this_thread::with(frame));
         thread_heaps::idle();
         let busy = elapsed().saturating_sub(began);

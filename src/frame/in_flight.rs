@@ -15,8 +15,8 @@ const ONE_POST: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
-/// Counts a post as in flight, until dropped. No foreign code runs meanwhile, the global allocator
-/// included: it may close the loop.
+/// A guard that counts a post as in flight. While it exists, no foreign code may run, not even the
+/// global allocator: such code may close the loop, which would then wait for this post for ever.
 #[must_use]
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 
@@ -54,8 +54,8 @@ impl InFlightPosts {
         self.0.load(Ordering::Relaxed) & CLOSED != 0
     }
 
-    /// Waits, after [`close`](Self::close), until no post is in flight; all accepted messages are
-    /// then visible. Each post in flight has only a few instructions to go.
+    /// Waits, after [`close`](Self::close), until no post is in flight; the caller then sees all
+    /// accepted messages. Each post in flight has only a few instructions to go.
     pub(super) fn wait_until_empty(&self) {
         // Acquire: pairs with the Release at the end of each post. Model: frame_post_close.
         while self.0.load(Ordering::Acquire) != CLOSED {

@@ -28,7 +28,7 @@ global! {
     pub(super) static LOOPS: Living<LoopState> = Living::new();
 }
 
-/// The kind of a loop that makes frames, for reports; others are loopers and reclaimers.
+/// The kind of a loop that makes frames, for reports; the others are "looper" and "reclaimer".
 pub(super) const FRAMES: &str = "frame loop";
 
 /// The part of a frame loop or looper that its proxies share.
@@ -107,7 +107,7 @@ impl LoopState {
         self.thread.0.waker.wake();
     }
 
-    /// Refuses posts from now on, and wakes the loop, which sees that and ends.
+    /// Refuses posts from now on, and wakes the loop, which finds itself closed and ends.
     pub(super) fn ask_to_close(&self) {
         self.in_flight.close();
         self.wake();
@@ -119,9 +119,9 @@ impl LoopState {
     /// Sleeps until a message comes, a delayed post is due, a frame is requested, or the loop is
     /// closed. Does not sleep if drains have left releases.
     pub(super) fn sleep(&self) {
-        // A message that arrives while the loop is awake may cause one spurious wake-up. In a
-        // destructor, arms the inbox for posts only: the loop cannot make releases inside a
-        // destructor, so releases need not wake it.
+        // An inbox may stay armed after this function, so a message that arrives while the loop is
+        // awake may cause one spurious wake-up. In a destructor, arms the inbox for posts only: the
+        // loop cannot make releases inside a destructor, so releases need not wake it.
         while arm_if_idle(&self.thread.0, !in_destructor()) {
             // Checks timers and closing after arming: a thread that changes one of these after the
             // check wakes the loop after its change, so the sleep below ends at once.
@@ -204,9 +204,9 @@ impl LoopState {
         shrink(POSTS, |f| self.change_delayed(f));
     }
 
-    /// Refuses posts from now on, runs the accepted posts that are due, and drops the others with
-    /// an event. Inside a destructor or drain nothing runs: accepted posts that are due stay with
-    /// the thread.
+    /// Refuses posts from now on, passes the accepted posts that are due to `each`, and drops the
+    /// others with an event. Inside a destructor or drain passes nothing to `each`: accepted posts
+    /// that are due stay with the thread.
     pub(super) fn close(&self, each: impl FnMut(Task)) {
         self.in_flight.close();
         self.in_flight.wait_until_empty();
@@ -249,7 +249,7 @@ fn collect_closures() -> usize {
     })
 }
 
-/// Runs `f` in a pool of its own, then drains the pool and the backlog within `budget`. Panics are
+/// Runs `f` in a pool of its own, then drains that pool and the backlog within `budget`. Panics are
 /// reported, not propagated.
 pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) {
     let scope = |pool: &mut AutoreleasePool| {
@@ -301,7 +301,7 @@ pub(super) struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
     pub(super) frame_requested: bool,
-    /// True once the loop has been closed.
+    /// True once the loop has been closed and has run or dropped what it had accepted.
     has_ended: bool,
 }
 
@@ -327,8 +327,8 @@ impl Timers {
         Some(post)
     }
 
-    /// Takes out the first post if it comes before `cutoff`; only one, so that this post can still cancel
-    /// later ones.
+    /// Takes out the first post if it comes before `cutoff`; only that one, as it may cancel later
+    /// ones when it runs.
     fn pop_due(&mut self, cutoff: PostId) -> Option<Delayed> {
         let (first, _) = self.delayed.front()?;
         if first.key() >= cutoff.key() {

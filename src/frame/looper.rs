@@ -23,8 +23,8 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// dispatch queue, or the looper of Android's `native_app_glue`. Needs no counted objects.
 ///
 /// It derefs to a [`LoopProxy`], which posts, calls and cancels; clones of the proxy are for other
-/// threads. References [released](ThreadHandle::release) on the thread are released when no command
-/// waits, and between rounds of commands for a millisecond at a time.
+/// threads. References that are [sent](ThreadHandle::release) to its thread are released when no
+/// command waits, and between rounds of commands for a millisecond at a time.
 ///
 /// # When not to use it
 /// For parallel work or work stealing, use a thread pool; for a thread that draws,
@@ -68,8 +68,8 @@ impl Looper {
         Self::start(name, None, |looper| looper.serve(|_, round| round()))
     }
 
-    /// Starts a looper, for whose thread at most `bound` references may wait. That thread only
-    /// calls `run`.
+    /// Starts a looper. If there is a `bound`, at most so many references may wait for its thread.
+    /// That thread only calls `run`.
     pub(crate) fn start(
         name: &str,
         bound: Option<u64>,
@@ -133,7 +133,7 @@ pub(crate) struct Served(Arc<LoopState>);
 
 impl Served {
     /// Runs commands and makes releases until the looper is closed, then runs the thread's exit.
-    /// Passes each round to `around`, which calls it.
+    /// Passes each round to `around`, which must call it.
     pub(crate) fn serve(self, mut around: impl FnMut(&ThreadHandle, &mut dyn FnMut())) {
         let state = self.0;
         while state.wait_for_work() {
@@ -146,7 +146,7 @@ impl Served {
         }
         run_in_pool("looper", Budget::All, || state.close(run_command));
         drop(state);
-        // The thread's end would call it, too, but models do not see a thread's end.
+        // The thread's end would call `thread_exit`, too, but not in models.
         thread_exit();
     }
 }

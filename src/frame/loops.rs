@@ -27,8 +27,8 @@ fn of_thread(key: ThreadKey) -> Vec<Arc<LoopState>> {
     all
 }
 
-/// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
-/// left to the thread. Panics are reported, not propagated.
+/// Closes all frame loops of the thread. Then runs the posts left to the thread by loops that were
+/// dropped inside a destructor. Panics are reported, not propagated.
 fn close_all(record: &Arc<Record>) {
     run_in_pool("last frame", Budget::All, || {
         let own = of_thread(record.key());
@@ -39,8 +39,8 @@ fn close_all(record: &Arc<Record>) {
     });
 }
 
-/// Closes the frame loops of the calling thread, and drains their last pool until the clock is past
-/// `until`; asks all other loops to end, and does not wait.
+/// Closes the frame loops of the calling thread, and drains their last pool until the time `until`
+/// at most. Asks all other loops to end, and does not wait for them.
 pub(crate) fn ask_all(until: Duration) {
     let own = current_key().map(of_thread).unwrap_or_default();
     if !own.is_empty() {

@@ -168,9 +168,9 @@ pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
     run_to_an_end("frame", frame);
 }
 
-/// Runs `f` in a pool of its own, which is drained, whether `f` returns or panics. The drain ends even
-/// if destructors feed the pool for ever, so that the loop can be shut down. It leaves most duties of
-/// the thread to the loop's own drain.
+/// Runs `f` in a pool of its own, and then drains the pool, also if `f` panics. The drain ends even
+/// if destructors feed the pool for ever, so that the loop can be shut down. It leaves most duties
+/// of the thread to the loop's own drain.
 pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)) {
     this_thread::with(|pools| {
         let _round = pools.map(|pools| pools.round.begin());
@@ -225,7 +225,7 @@ pub struct FrameReport {
     pub index: u64,
     /// How many posted closures have run, including delayed ones.
     pub closures: usize,
-    /// How many of them panicked; each panic is an [event](crate::event).
+    /// How many of these closures panicked; each panic is an [event](crate::event).
     pub panics: usize,
     /// The frame's [`delta`](crate::frame::Frame::delta): the time since the last frame began, at most
     /// [`max_delta`](crate::frame::FrameConfig::max_delta). If it equals `max_delta`, time may have been
@@ -246,7 +246,7 @@ pub struct FrameReport {
     pub drained: Drained,
 }
 
-/// A closure that takes the frame in which it runs, as messages of the kind
+/// A closure that takes the frame in which it runs. Messages of the kind
 /// [`MessageKind::FrameClosure`] carry it.
 pub(super) struct Framed<F>(pub(super) F);
 
@@ -258,8 +258,8 @@ local! {
 impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> Carried for Framed<F> {
     fn run(self) {
         let frame = FRAME.with(|frame| frame.replace(ptr::null_mut()));
-        // SAFETY: `run_in` has set the frame, and lends it until its message has run, so during this
-        // call. Taking the pointer leaves null, so nobody else has it.
+        // SAFETY: null, or set by `run_in`, which lends the frame until its message has run, so
+        // during this call. Taking the pointer leaves null, so nothing else has it.
         match unsafe { frame.cast::<Frame<'_>>().as_mut() } {
             Some(frame) => (self.0)(frame),
             None => in_own_frame(self.0),

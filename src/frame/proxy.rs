@@ -16,8 +16,8 @@ use std::time::Duration;
 /// [`Looper`](crate::Looper): like `performFunctionInCocosThread`, but [`call`](Self::call) also
 /// returns a result.
 ///
-/// Cheap to clone; a `Looper` derefs to its own. It may outlive its loop: posts are then refused,
-/// and the closure is given back.
+/// Cheap to clone; a `Looper` derefs to its own proxy. A proxy may outlive its loop: posts are then
+/// refused, and the closure is given back.
 ///
 /// Posted closures must be `Send`, so they cannot borrow values that the loop's thread owns. A
 /// [`HomeRef`](crate::HomeRef) can be sent with the closure, and opened on the loop's thread:
@@ -62,10 +62,10 @@ impl LoopProxy {
     /// thread, `f` runs at once.
     ///
     /// # Deadlocks
-    /// Two loops that call each other at the same time wait for ever, and so do longer circles,
-    /// of frame loops and loopers alike: let calls go one way only, and answer by
-    /// [`post`](Self::post). A caller that holds a lock that `f`, or what the loop does before
-    /// it, takes waits for ever, too.
+    /// Two loops that call each other at the same time wait for ever, and so do longer circles, of
+    /// frame loops and loopers alike: let calls go one way only, and answer by
+    /// [`post`](Self::post). A caller that holds a lock also waits for ever if `f`, or something
+    /// that the loop does before `f`, takes that lock.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
@@ -90,7 +90,7 @@ impl LoopProxy {
     }
 
     /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that
-    /// begins then.
+    /// begins after the delay.
     ///
     /// Delayed posts that are due run before closures [posted](Self::post) without a delay,
     /// ordered by the time when they are due, then by the order in which they were made. Posts
@@ -106,7 +106,7 @@ impl LoopProxy {
     ) -> Result<PostId, Closed<F>> {
         let f = Box::new(f);
         let insert = |posts: &mut DelayedPosts| {
-            // Ends before the wake-up, as the wake hook is foreign code.
+            // The post ends before the wake-up, as the wake hook is foreign code.
             let Some(_post_in_flight) = self.0.in_flight.begin_post() else {
                 return Err(f);
             };
@@ -137,12 +137,12 @@ impl LoopProxy {
     /// frame. So objects that `f` creates in the frame's pool live until the frame's end.
     ///
     /// When no loop makes a frame, `f` gets a frame of its own: in a [`Looper`](crate::Looper),
-    /// when a loop is closed or its thread ends, and in a
-    /// [`run_inbox`](crate::PoolManager::run_inbox) that serves the thread meanwhile. That frame's
-    /// pool is drained when `f` has returned. Its arena is empty at first, and freed at the same
-    /// time; its [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
+    /// when a loop is closed or its thread ends, and when the thread calls
+    /// [`run_inbox`](crate::PoolManager::run_inbox). That frame's pool is drained when `f` has
+    /// returned. Its arena is empty at first, and freed at the same time; its
+    /// [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
     /// [`last_report`](Frame::last_report); and its [`index`](Frame::index) is the number of frames
-    /// that the thread has made. It has no report of its own.
+    /// that the thread has made. There is no report of such a frame.
     ///
     /// Panics and cost are those of [`post`](Self::post). A panic ends `f` alone: the frame goes
     /// on, and keeps the objects that `f` has created in its pool.
@@ -177,9 +177,9 @@ impl LoopProxy {
         posted.map_err(|Closed(Framed(f))| Closed(f))
     }
 
-    /// Requests a frame from a loop that makes them [on demand](super::FrameConfig::on_demand).
-    /// Several requests before that frame count as one. Other frame loops and loopers ignore
-    /// requests.
+    /// Requests a frame from a loop that makes its frames [on
+    /// demand](super::FrameConfig::on_demand). Several requests before that frame count as one.
+    /// Other frame loops and loopers ignore requests.
     pub fn request_frame(&self) {
         if self.0.kind != FRAMES {
             return;
@@ -211,7 +211,7 @@ impl LoopProxy {
         posted.is_ok() && done.take_within(Some(limit)).is_some()
     }
 
-    /// Refuses posts from now on, and wakes the loop, which sees that and ends.
+    /// Refuses posts from now on, and wakes the loop, which finds itself closed and ends.
     pub(crate) fn ask_to_close(&self) {
         self.0.ask_to_close();
     }

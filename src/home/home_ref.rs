@@ -1,15 +1,15 @@
 //! `HomeRef`: a counted reference to a value that never leaves its thread.
 //!
-//! The object is an ordinary counted object, with the usual count word and destruction. But its
-//! payload begins with a message. A thread other than the home that drops the last reference sends
-//! the dead object itself: it allocates nothing, and does not access the value.
+//! The object is an ordinary counted object. But its payload begins with the *front*: a message
+//! (the node) and the record of the home. If another thread than the home drops the last reference,
+//! it sends the dead object itself: that takes no allocation, and no access to the value.
 //!
 //! ```text
 //! [count word] [type info] [node] [record of the home] value...
 //!                          ^ every HomeRef, and the message, point here
 //! ```
 //!
-//! Only its target runs a message of `MessageKind::DestroyAtHome`, which never becomes an orphan.
+//! A message of `MessageKind::DestroyAtHome` runs only on its target, and never becomes an orphan.
 //! If the target has closed its inbox, the object is [kept](HOMELESS). A message of
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
@@ -96,7 +96,7 @@ struct MessageFront {
     home: Cell<Option<Arc<Record>>>,
 }
 
-// Foreign code that panics never runs while the front changes.
+// No foreign code, which might panic, runs while the front is being changed.
 impl std::panic::RefUnwindSafe for MessageFront {}
 
 /// The payload of the object.
@@ -106,7 +106,7 @@ pub(super) struct ThreadBound<T: ?Sized> {
     value: T,
 }
 
-/// One value of type `ThreadBound<T>`, with the name of `T`.
+/// The payload is one value of type `ThreadBound<T>`; reports show it under the name of `T`.
 impl<T> Payload for ThreadBound<T> {
     type ReportedAs = T;
     const HAS_DESTRUCTOR: bool = One::<Self>::HAS_DESTRUCTOR;
@@ -117,12 +117,12 @@ impl<T> Payload for ThreadBound<T> {
     const LAYOUT: Option<ObjectLayout> = One::<Self>::LAYOUT;
 
     unsafe fn layout(thin: Thin) -> ObjectLayout {
-        // SAFETY: the object has one value; the rest is the contract.
+        // SAFETY: the payload is one value of type `Self`; the rest is the contract.
         unsafe { One::<Self>::layout(thin) }
     }
 
     unsafe fn drop_value(thin: Thin) {
-        // SAFETY: the object has one value; the rest is the contract.
+        // SAFETY: the payload is one value of type `Self`; the rest is the contract.
         unsafe { One::<Self>::drop_value(thin) };
     }
 }
@@ -150,13 +150,13 @@ impl<T> HomeRef<T> {
         let front = MessageFront { node, home };
         // SAFETY: the payload was just allocated for a `ThreadBound<T>`.
         unsafe { write_value(payload, ThreadBound { front, value }) };
-        // SAFETY: a new object with its value, and the reference that its count says.
+        // SAFETY: a new object with its value; the handle owns its one reference.
         Self::from_inner(unsafe { Ref::adopt(payload) })
     }
 }
 
 impl<T: ?Sized> HomeRef<T> {
-    /// Turns the inner reference into one that releases as a `HomeRef` does.
+    /// Turns the inner reference into a handle, which releases as a `HomeRef` does.
     fn from_inner(inner: Ref<ThreadBound<T>>) -> Self {
         let inner = ManuallyDrop::new(inner);
         Self { inner }
@@ -189,7 +189,7 @@ impl<T: ?Sized> HomeRef<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // This is the home, so it may access the value (invariant 8 of `object`).
+        // Only the home may access the value (invariant 8 of `object`).
         is_own(self.home()).then(|| &self.inner.value)
     }
 
@@ -340,9 +340,9 @@ unsafe fn last_release(thin: Thin) {
 /// `thin` is an object of a `HomeRef`. The calling thread made the last release, gives the object
 /// up, and is not its home.
 unsafe fn send_home(thin: Thin) {
-    // The front is written only from here on, and only by this thread. So this thread need not
-    // acquire the uses of the object by other threads: the thread that destroys the object does
-    // that, in `Count::begin_destruction`.
+    // No other thread has accessed the fields of the front that are written below: others read only
+    // `node.target`, which never changes. So this thread need not acquire other threads' uses of
+    // the object; the thread that destroys the object does, in `Count::begin_destruction`.
     // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
@@ -398,7 +398,7 @@ impl HomelessObjects {
         let thin = dead_object(object);
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
-        // SAFETY: the node of the message that was just taken apart, and that we still own.
+        // SAFETY: `thin` is the node of the message that `dead_object` took apart; we still own it.
         let message = unsafe { Message::from_raw(thin.cast()) };
         KEPT.insert(thin.addr().get(), (name, home.clone()));
         self.kept.add_shared(1);
@@ -516,7 +516,7 @@ impl<T: ?Sized> HomeWeak<T> {
     /// Returns the number of strong references; 0 after the last release.
     ///
     /// It orders nothing, as [`Ref::strong_count`](crate::Ref::strong_count): 0 does not mean that
-    /// the value has been destroyed, nor 1 that only its home has a reference from now on.
+    /// the value has been destroyed, and after a result of 1, any thread may get a reference again.
     pub fn strong_count(&self) -> usize {
         self.0.strong_count()
     }

@@ -1,5 +1,5 @@
-//! The constructors of `HomeRef`, which need a thread that has pools; and `PendingHome`, a value that is
-//! made at its home, asked for by another thread.
+//! The constructors of `HomeRef`, which need a thread that has pools; and `PendingHome`, a value
+//! that another thread has asked the home to make.
 
 use crate::home::home_ref::HomeRef;
 use crate::macros::debug_fields;
@@ -15,8 +15,7 @@ use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-// These functions are here, not beside the type: they need the thread's pools, closures that are posted, and
-// locks to wait.
+// These functions are not beside the type, as they need higher layers: pools, and posted closures.
 impl<T> HomeRef<T> {
     /// Makes a new object with one reference, whose home is the calling thread. If the home has
     /// ended when the last reference is dropped, the value is kept for ever, and reported.
@@ -89,11 +88,11 @@ impl<T> HomeRef<T> {
     }
 }
 
-/// Makes a value at its home. Returns an error on any other thread, which runs the closures of a
-/// home that has ended.
+/// Makes a value at its home. Returns an error on any other thread, such as one that runs the
+/// orphaned closures of a home that has ended.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<HomeRef<T>, NotMade> {
-    // A thread has no key here once it has exited, and is no home for new values.
+    // Once a thread has exited, it has no current key, and is no home for new values.
     if current_key() != Some(home) {
         return Err(NotMade::HomeEnded);
     }
@@ -107,7 +106,7 @@ impl<T> PendingHome<T> {
     /// made it.
     pub fn try_get(&self) -> Option<Result<HomeRef<T>, NotMade>> {
         let mut outcome = self.shared.outcome.lock();
-        // A home decides before it closes its inbox. This one has closed it, so no value will come.
+        // A home makes the value before it closes its inbox, or never.
         if outcome.is_none() && !self.home.is_alive() {
             *outcome = Some(Err(NotMade::HomeEnded));
         }
@@ -209,16 +208,17 @@ pub enum NotMade {
     )]
     Panicked(Option<String>),
     /// The home itself waits for the value, which it makes in its next
-    /// [`run_inbox`](crate::PoolManager::run_inbox) or turn of its loop. Not final.
+    /// [`run_inbox`](crate::PoolManager::run_inbox) or round of its loop. Not final.
     #[error("the home cannot wait for a value that it makes itself: call run_inbox there")]
     AtHome,
 }
 
 /// A value that a [home](HomeRef) has been asked to make, by [`HomeRef::new_on`].
 ///
-/// Any thread may hold it, look whether the value is there, or wait for it; it then returns an
-/// ordinary [`HomeRef`]. Dropping it does not cancel: the home makes the value, and destroys it if
-/// nobody has a `HomeRef`. It holds one itself, so drop it when you have yours.
+/// Any thread may hold a `PendingHome`, look whether the value is there, or wait for it, and then
+/// gets an ordinary [`HomeRef`]. A drop of the `PendingHome` does not cancel: the home makes the
+/// value, and destroys it if nobody has a `HomeRef`. The `PendingHome` holds one itself, so drop it
+/// when you have yours.
 ///
 /// # When not to use it
 /// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
@@ -250,7 +250,7 @@ struct Shared<T: 'static> {
     decided: Sleeper,
 }
 
-/// `None` until it is decided; then it does not change.
+/// `None` until `Shared::decide` sets it; then it does not change.
 type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
 
 impl<T> Shared<T> {

@@ -6,7 +6,7 @@ use crate::sync::cell::Cell;
 use crate::sync::{OwnedU64, array_of, null_pointers};
 use std::ptr;
 
-/// In `notes`: the row is not noted. Otherwise: the row after it in the queue, plus 1, or [`END`].
+/// In `notes`: no note. A noted row's entry is the next row of the queue, plus 1, or [`END`].
 const NOT_NOTED: u16 = 0;
 const END: u16 = u16::MAX;
 
@@ -58,7 +58,7 @@ impl Account {
     }
 }
 
-/// A scan of a row whose object has been let go, in progress or unfinished.
+/// A scan of a row whose object has been let go: one that runs, or one to be continued.
 #[derive(Clone, Copy)]
 pub(super) struct Scan {
     pub(super) row: RowIndex,
@@ -71,27 +71,27 @@ pub(super) struct Scan {
 }
 
 /// All accounts of one thread. When the thread has exited, another one adopts the book.
-// On cache lines of its own, in pairs, which processors fetch together.
+// Aligned to a pair of cache lines, which processors fetch together.
 #[repr(align(128))]
 pub(super) struct Book {
     accounts: [Account; ROWS],
     /// For each row, the next book in the row's list; the last book leads to itself. Null: this
     /// book is not in that list. The owner writes each link once.
     links: [AtomicPtr<Book>; ROWS],
-    /// Owner only: the links of the queue of noted rows; in a queue, each row has its turn.
+    /// Owner only: the links of the queue of noted rows. In a queue, each row has its turn.
     notes: [Cell<u16>; ROWS],
-    /// Owner only: the first row of the queue, plus 1, or [`END`]; and the last row, if there is any.
+    /// Owner only: the queue's first row, plus 1, or [`END`]; and its last row, if there is any.
     first: Cell<u16>,
     last: Cell<RowIndex>,
     /// Owner only: true if rows have been noted since the last review.
     fresh: Cell<bool>,
-    /// Owner only: an unfinished scan. Its row is not in the queue, unless it was noted again.
+    /// Owner only: an unfinished scan. The scanned row is in the queue only if noted again since.
     scan: Cell<Option<Scan>>,
     /// The next book without an owner. The lock of the library guards this link.
     pub(super) next_idle: Cell<Option<&'static Book>>,
 }
 
-// SAFETY: the cells, and the figures of accounts, are accessed by the owner only, and `next_idle`
+// SAFETY: only the owner accesses the cells and writes the figures of accounts; `next_idle` is
 // behind a lock (invariant 3 of `hot`).
 unsafe impl Sync for Book {}
 // SAFETY: as for `Sync`: only the owner, or code under a lock, accesses the cells.
@@ -121,7 +121,7 @@ impl Book {
     /// Returns the book after this one in the list of a row; this book must be in that list.
     pub(super) fn next(&self, row: RowIndex) -> Option<&'static Book> {
         // Relaxed: the link was written before the exchange that `Library::first` has read, or
-        // before an earlier exchange.
+        // before an earlier exchange of the same list.
         let next = self.links[row.get()].load(Ordering::Relaxed);
         debug_assert!(!next.is_null(), "it is part of the list");
         // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).

@@ -76,8 +76,8 @@ pub struct Hot<T: ?Sized + 'static> {
 ///
 /// # Cost
 /// Two words, three for trait objects and slices. A clone takes some thirteen instructions, a drop
-/// some ten, without a locked one. A thread's first drop of a reference to an object since its last
-/// drain takes some nanoseconds more, and so does its next drain.
+/// some ten; none of them is locked. A thread's first drop of a reference to an object since its
+/// last drain takes some nanoseconds more, and so does its next drain.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: in the thread's
@@ -160,7 +160,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
 }
 
 impl<T: ?Sized> Hot<T> {
-    /// Returns a reference to the object, which may outlive this owner.
+    /// Returns a reference to the object. The reference may outlive this owner.
     #[inline]
     pub fn get(&self) -> HotRef<T> {
         own_book::birth(self.row);
@@ -184,7 +184,7 @@ impl Hot<()> {
     /// `review` tests all objects, and tests all of them again as long as it finds dead ones,
     /// because a destructor may drop the last reference to another hot object. It does not release
     /// objects that another thread is releasing, or whose last reference another thread drops
-    /// meanwhile; and if destructors let objects go for ever, it stops after some 100,000 rounds.
+    /// meanwhile; and if destructors let objects go for ever, it stops after some 2,000 rounds.
     ///
     /// Before that, it does everything else that an outermost drain does for the calling thread, so
     /// that a program without pools needs no other call. In particular, it makes the releases that
@@ -226,7 +226,7 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
-        // A deep scope would only queue the objects, but count them as released.
+        // In a deep scope, `release` would only queue the objects, but count them as released.
         return 0;
     }
     review::all(|object| {
@@ -297,8 +297,8 @@ macro_rules! common {
 
         coercible!($handle, |this, coerce| {
             let this = ManuallyDrop::new(this);
-            // SAFETY: the contract says that `coerce` keeps the object; the handle that `this` stands for
-            // moves, as `this` is not dropped.
+            // SAFETY: the contract says that `coerce` keeps the object; the result takes the place
+            // of `this`, which is not dropped.
             $handle::of(unsafe { coerced(this.ptr, coerce) }, this.row)
         });
     };
@@ -313,8 +313,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Hot<T> {
     }
 }
 
-/// Lets the object go. The object dies later, when all `HotRef`s are dropped: see [the
-/// type](Hot#when-the-object-dies). Runs no foreign code.
+/// Lets the object go. The object dies later, when all `HotRef`s are dropped: see [when it
+/// dies](Hot#when-the-object-dies). Runs no foreign code.
 impl<T: ?Sized> Drop for Hot<T> {
     fn drop(&mut self) {
         own_book::let_go(self.row);

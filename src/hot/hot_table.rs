@@ -82,7 +82,7 @@ impl Row {
     pub(super) fn let_go(&self) {
         self.kept.start();
         // Release: pairs with the Acquire in `let_go_life`, so that a scan sees the owner's last
-        // use, and the births that it has counted. Model: hot_owner_and_last.
+        // use, and the births that the owner has counted. Model: hot_owner_and_last.
         self.life.fetch_add(LET_GO - OWNED, Ordering::Release);
     }
 
@@ -99,7 +99,7 @@ impl Row {
     pub(super) fn end(&self, life: Life) -> Option<Thin> {
         // Release: pairs with the Acquire in `let_go_life`, so that a reader that finds the life
         // ended sees that a release has begun. Not Acquire: the caller has read this life with
-        // Acquire; the row's next use follows the lock of the list of free rows. Model: hot_ended.
+        // Acquire; the lock of the free rows comes before the row's next use. Model: hot_ended.
         let (from, to) = (life.0, life.0 + TO_NEXT_LIFE);
         self.life
             .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
@@ -139,9 +139,9 @@ struct FreeRows {
     next: [u16; ROWS],
     /// The first row of the list, plus 1; 0 if the list is empty.
     first: u16,
-    /// How many rows have ever been taken; rows that never were are not in the list.
+    /// How many rows have ever been taken. Rows that were never taken are not in the list.
     used: u16,
-    /// The type of the row's latest object.
+    /// For each row, the type of its latest object.
     types: [Option<&'static TypeInfo>; ROWS],
 }
 
@@ -158,8 +158,8 @@ pub(crate) struct Table {
     pub(super) taken: Counter,
     /// The number of rows that are let go, for reports.
     pub(super) let_go: Counter,
-    /// How many releases of dead objects have begun, and how many of them are over. Both also count
-    /// attempts that found that another thread had taken the object.
+    /// How many releases of dead objects have begun, and how many of them are over. Both figures
+    /// also count attempts that found that another thread had taken the object.
     begun: AtomicU64,
     over: AtomicU64,
 }
@@ -168,7 +168,7 @@ pub(crate) struct Table {
 // behind the lock. Objects may be sent to other threads: they are Send and Sync, as `Hot::try_new`
 // demands.
 unsafe impl Sync for Table {}
-// SAFETY: objects may be sent, and one thread at a time accesses `object`, as for `Sync`. (Only
+// SAFETY: one thread at a time accesses `object`, and objects may be sent, as for `Sync`. (Only
 // models send tables.)
 unsafe impl Send for Table {}
 

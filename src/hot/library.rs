@@ -48,9 +48,9 @@ impl Library {
         book.next_idle.set(idle.replace(book));
     }
 
-    /// Returns the first book of a row's list. If the caller has read a death, the list contains the
-    /// book that counted that death, and all books that counted births or deaths that happen before
-    /// it.
+    /// Returns the first book of a row's list. If the caller has read a death, the list contains
+    /// the book that counted that death, and all books that counted births or deaths that happen
+    /// before that death.
     pub(super) fn first(&self, row: RowIndex) -> Option<&'static Book> {
         // Acquire: pairs with the Release in `enter`, so that the caller sees the books initialized,
         // and their links. Model: hot_new_book_in_scan.
@@ -59,9 +59,9 @@ impl Library {
         unsafe { first.as_ref() }
     }
 
-    /// Enters a book, which the caller owns, into the list of a row, unless the list has it
-    /// already. A thread that makes or drops a handle calls this first, so that a scan that reads
-    /// any effect of the birth or death finds the book.
+    /// Enters a book, which the caller owns, into the list of a row, unless the book is in it. A
+    /// thread that makes or drops a handle calls this first, so that a scan that reads any effect
+    /// of the birth or death finds the book.
     pub(super) fn enter(&self, book: &'static Book, row: RowIndex) {
         if book.is_linked(row) {
             return;

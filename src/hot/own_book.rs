@@ -33,8 +33,8 @@ static REVIEWER: Reviewer = Reviewer {
     leave,
 };
 
-/// Counts a birth of a handle to the object of `row`, on this thread. Until this returns, the
-/// caller has another handle to the object, or its owner.
+/// Counts a birth of a handle to the object of `row`, on this thread. The caller keeps another
+/// handle to the object, or its owner, until this returns.
 #[inline]
 pub(super) fn birth(row: RowIndex) {
     match book() {

@@ -1,5 +1,5 @@
-//! Scans, which add up the births and deaths of all threads for a row; decides when a thread scans which
-//! rows, and passes on the objects that scans find dead.
+//! Scans, which add up the births and deaths of all threads for a row. Decides when a thread scans
+//! which rows, and passes on the objects that scans find dead.
 
 use super::book::{Book, Scan};
 use super::hot_table::{Life, ROWS, RowIndex, TABLE};
@@ -13,8 +13,8 @@ use crate::sync::{SMALL, local};
 use crate::thread::current::current_label;
 use crate::thread::orphans::ORPHANS;
 
-/// How often a review of all rows starts again because its releases have let objects go. A chain of
-/// hot objects cannot be longer than the table.
+/// At most how often a review of all rows starts again because its releases have let objects go. A
+/// chain of hot objects cannot be longer than the table.
 const ROUNDS: usize = 2 * ROWS;
 
 local! {
@@ -56,9 +56,8 @@ fn take_if_dead(row: RowIndex) -> Option<Dying> {
     take(row, scan(row)?)
 }
 
-/// If the calling thread has noted rows since it last called this, removes the notes of rows whose
-/// objects still have owners, by one load for each. Returns whether any notes are left. Runs no
-/// foreign code.
+/// If the calling thread has noted rows since it last called this, removes the notes of rows that
+/// are not let go, by one load for each. Returns whether any notes are left. Runs no foreign code.
 pub(super) fn settle(book: &Book) -> bool {
     if book.take_fresh() {
         order_deaths();
@@ -74,8 +73,9 @@ pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     loop {
         let mut scan = book.take_scan().or_else(|| {
             std::iter::from_fn(|| book.take_first()).find_map(|row| {
-                // Orders deaths again for each scan: this thread may have dropped handles to a row
-                // that was noted in an earlier life and reviewed before. Model: hot_noted_before.
+                // Orders deaths again for each scan. A death for a row that is noted already,
+                // perhaps since an earlier life, makes no note: `settle` may not have ordered it.
+                // Model: hot_noted_before.
                 order_deaths();
                 Scan::begin(row)
             })
@@ -177,7 +177,7 @@ impl Scan {
     /// Begins a scan of a row, if its object has been let go.
     fn begin(row: RowIndex) -> Option<Self> {
         let at = TABLE.row(row);
-        // Reads the life first, as the reads of all figures must follow.
+        // Reads the life first: the reads of all births and deaths must come after it.
         let life = at.let_go_life()?;
         Some(Self {
             row,

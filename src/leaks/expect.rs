@@ -64,8 +64,8 @@ fn take_first_of(thread: u64) -> Option<Expectation> {
 ///
 /// If a pool of the calling thread still holds the object after that drain, the object is tested
 /// again after the second and the third drain, because the drained pools may have been inside that
-/// pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are
-/// destroyed after the exit, the object should be gone already.
+/// pool. If the thread ends earlier, its exit counts as a drain. A call after the exit, by the
+/// destructor of a thread-local, tests the object at once.
 ///
 /// One call causes one event at most. Events with the same type and name are counted together: the
 /// 1st, 10th, 100th, ... object that lives too long is [reported](crate::event#events-that-repeat),
@@ -104,8 +104,8 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
         drains: 0,
     });
     at_end_of_drain(check);
-    // Makes the thread's pools: a thread without pools would exit without a drain. A thread that
-    // has exited has no pools any more.
+    // `with` makes the thread's pools: without pools, the thread would exit without a drain. A
+    // thread that has exited gets none, so its object is tested now.
     if this_thread::with(|pools| pools.is_none()) {
         drained_last();
     }
@@ -188,7 +188,7 @@ fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
     retains + &inspector
 }
 
-/// Says how many of the references pools have.
+/// Says which pools have references to the object, and how many others there are.
 fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
     let entries: usize = pools.iter().map(|pool| pool.entries).sum();
     let others = strong.saturating_sub(entries);

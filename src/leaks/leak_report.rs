@@ -48,7 +48,7 @@ pub struct LeakReport {
     bytes: usize,
     unrecorded: u64,
     groups: Vec<LeakGroup>,
-    /// Names that were passed to `count_references`, if no object has had such a type since.
+    /// The names that were passed to `count_references` and match no object created since.
     not_met: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ impl LeakReport {
         self.objects
     }
 
-    /// Returns the size of their allocations in bytes, headers included. Does not include memory
-    /// that values own elsewhere, such as the elements of a `Vec`.
+    /// Returns the size of the objects' allocations in bytes, headers included. Does not include
+    /// memory that values own elsewhere, such as the elements of a `Vec`.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -145,7 +145,7 @@ impl LeakGroup {
         self.objects
     }
 
-    /// Returns the size of their allocations in bytes, headers included.
+    /// Returns the size of the objects' allocations in bytes, headers included.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -168,7 +168,7 @@ impl LeakGroup {
         &self.pools
     }
 
-    /// Returns how many of the objects pools hold.
+    /// Returns how many of the objects are held by pools.
     pub fn pooled(&self) -> usize {
         self.pooled
     }
@@ -253,9 +253,9 @@ fn names() -> HashMap<usize, &'static str> {
             named.push(record.address.get());
         }
     });
-    // Reads only names in the library's own memory: other memory, such as a stack, may have been
-    // given up without a destructor. No lock of the ledger is held: `contains` takes a lock under
-    // which memory is allocated.
+    // Reads names only of objects in the library's own memory: other memory, such as a stack, may
+    // have been given up without a destructor. No lock of the ledger is held: `contains` takes a
+    // lock under which memory is allocated.
     let thin = |address: usize| NonNull::new(ptr::without_provenance_mut(address));
     named.retain(|&address| thin(address).is_some_and(own_memory::contains));
     let mut known = HashMap::new();
@@ -330,7 +330,7 @@ impl fmt::Display for LeakReport {
     }
 }
 
-/// Writes type, number, bytes and site, and a line each for threads, pools, functions and retains.
+/// Writes number, type, bytes, site and threads; then lines for pools, functions and retains.
 impl fmt::Display for LeakGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, site, bytes) = (self.type_name, self.site, bytes(self.bytes));
@@ -425,7 +425,7 @@ pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
 
 // Retains that have no release.
 
-/// The greatest number of lines that are returned for a group.
+/// The greatest number of [`Line`]s that are returned for a group.
 const LINES: usize = 16;
 
 /// Counts the retains and releases of objects of these types, by place and thread, for objects that

@@ -2,11 +2,11 @@
 //! retain by turns.
 //!
 //! A reference does not say where it was retained, so the ledger cannot tell which retain a release
-//! undoes. It counts both by site and thread, as [`Line`]s, and [`fold`] pairs them: the release of a
-//! drain with a retain that became an entry of that pool; other releases first with retains of the same
-//! function on the same thread, then of the same thread, then with the rest. Which retain became an
-//! entry is guessed when it is autoreleased ([`enter`]). The number of retains without a release is
-//! exact; their places are the likeliest ones.
+//! undoes. It counts both by site and thread, as [`Line`]s, and [`fold`] pairs them: the release of
+//! a drain with a retain that became an entry of that pool; other releases first with retains of
+//! the same function on the same thread, then of the same function, then of the same thread, then
+//! with the rest. [`enter`] guesses which retain became an entry. The number of retains without a
+//! release is exact; their places are the likeliest ones.
 
 use super::call_stack::{Frame, calling_function};
 use super::index::with_record;
@@ -184,7 +184,7 @@ fn with_lines(
     };
     let address = Hidden::new(thin.addr().get());
     if LINES_OF.contains_key(&address) {
-        // Made without the lock, as it may read symbols.
+        // Makes the line before it locks the lines, as it may read symbols.
         let call = line(place, retains, releases);
         if let Some(mut lines) = LINES_OF.get_mut(&address) {
             f(&mut lines, call);
@@ -251,9 +251,9 @@ impl Line {
 }
 
 /// Makes one of the retains an entry of `pool`: the retain that most likely made the reference that
-/// `call` autoreleases. The likeliest is a retain by the same line; else by the same function on
-/// the same thread; else by the same thread. If several match, it is the creation, or else the
-/// latest.
+/// `call` autoreleases. The likeliest is one by the same line on the same thread; else by the same
+/// function on that thread; else any on that thread; else any. If several match, it is the
+/// creation, or else the latest.
 fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let likelihood = |nth: &usize| {
         let line = &lines[*nth];
@@ -290,7 +290,7 @@ fn same_thread(a: &Line, b: &Line) -> bool {
     a.thread == b.thread
 }
 
-/// Returns whether both are in one function, which is known.
+/// Returns whether both are in the same function, and that function is known.
 fn same_function(a: &Line, b: &Line) -> bool {
     let function = |line: &Line| line.function.map(|frame| &frame.function);
     function(a).is_some() && function(a) == function(b)
@@ -369,7 +369,7 @@ fn sample(thin: NonNull<u8>, site: &'static Location<'static>) {
         let is_contended = record.moves.retained(thread, now);
         is_contended.then_some((record.type_name, record.site))
     };
-    // Outside of the ledger, as the event's hook is foreign code.
+    // The thread is outside of the ledger here, as the event's hook is foreign code.
     if let Some(Some((type_name, created_at))) = with_record(thin.addr().get(), note) {
         Event::new(EventKind::ContendedCount, current_label())
             .of_type(type_name())
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn the_likeliest_retain_becomes_the_entry() {
-        // A retain at the line of the call is likelier than one in another function of its name.
+        // A retain in the source line of the call is likelier than one elsewhere in its function.
         let mut lines = vec![retains("draw", 1, 1)];
         let (latest, call) = (retains("upgrade", 1, 1), retains("draw", 1, 1));
         let by_line = Line {
@@ -475,7 +475,7 @@ mod tests {
         lines.push(by_line);
         enter(&mut lines, &call, PoolLabel::ROOT);
         assert_eq!((lines[0].retains, lines[1].retains), (1, 0));
-        // Then the same function, then the creation, then the latest.
+        // Then come the same function, the creation, and the latest, in this order.
         let mut lines = vec![
             retains("load", 1, 1),
             retains("show", 1, 1),

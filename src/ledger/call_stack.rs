@@ -82,7 +82,7 @@ pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
                 };
                 let function = format!("{name:#}");
                 let file = symbol.filename().map(|file| file.display().to_string());
-                // With `debug = "line-tables-only"`, names of functions have no path.
+                // With `debug = "line-tables-only"`, names have no path: only the file tells.
                 let is_library = file
                     .as_deref()
                     .is_some_and(|file| is_std_file(file) || is_own_file(file));
@@ -126,8 +126,8 @@ fn function_at(address: usize) -> Option<&'static Frame> {
     if let Some(known) = FUNCTIONS.get(&address) {
         return *known;
     }
-    // Reads symbols while the table is not locked: a thread that waits for the table may hold the lock
-    // of the crate `backtrace`, which this takes.
+    // Reads symbols while the table is not locked: a thread that waits for the table may hold the
+    // lock of the crate `backtrace`, which `of_user` takes.
     let found = of_user(&[address], 1).pop();
     // Another thread may have inserted it meanwhile.
     *FUNCTIONS

@@ -34,7 +34,7 @@ static UNRECORDED: Counter = Counter::new();
 /// recorded, may then live at its address.
 static STALE: Setting = Setting::new(0);
 
-/// How often a thread that is inside the ledger tries an address whose shard is locked.
+/// How often a thread that is inside the ledger tries to lock an address's shard, at most.
 const PATIENCE: usize = 1_000;
 
 /// Returns whether all objects, all deaths and all pool entries have been recorded.
@@ -154,7 +154,7 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
         let is_same = |holder: &Holder| {
             holder.entries == 0 || holder.label == Some(label) && holder.thread == thread
         };
-        // A place for the same pool, if there is one, comes before the free places.
+        // Free places come after those in use, so a place for the same pool is found before them.
         match record.holders.iter_mut().find(|holder| is_same(holder)) {
             Some(holder) => {
                 holder.label = Some(label);
@@ -194,7 +194,7 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
             holder.entries -= taken;
             left -= taken;
         }
-        // The free places are last.
+        // Moves a free place behind the one in use, as `entered_pool` requires.
         if record.holders[0].entries == 0 {
             record.holders.swap(0, HOLDERS - 1);
         }

@@ -72,7 +72,7 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
         }
         begins.then_some(record.site)
     });
-    // Restarts the object's balance: its one reference is the only retain still to be matched.
+    // Restarts the object's balance: its one reference is the only retain without a release.
     if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
         balance::begin(address, site);
     }
@@ -83,8 +83,8 @@ pub(crate) fn died(thin: NonNull<u8>) {
     remove(thin.addr().get(), false);
 }
 
-/// Removes the record of an object whose memory is about to be freed, unless it has been removed
-/// when its value died.
+/// Removes the record of an object whose memory is about to be freed, unless [`died`] has removed
+/// the record before.
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
     if !remove(address, true) && NOTES_DEATHS {
@@ -101,8 +101,8 @@ fn remove(address: usize, freed: bool) -> bool {
     if NOTES_DEATHS {
         note_keyless_thread();
     }
-    // Notes the death before the record is removed: another thread may check a weak reference at
-    // any time.
+    // Notes the death before the record is removed: another thread that checks a raw call and finds
+    // no record must find the death.
     let note = |record: &ObjectRecord| {
         if NOTES_DEATHS {
             note_dead(record, freed);
@@ -115,7 +115,7 @@ fn remove(address: usize, freed: bool) -> bool {
         // SAFETY: `index::remove` has passed us the record (invariant 1 of `ledger`).
         let record = unsafe { record.as_ref() };
         if record.is_held() && index::is_complete() {
-            // SAFETY: the destructor runs later, or the memory is freed later.
+            // SAFETY: the memory can be read: callers of `died` and `freed` give it up later.
             unsafe { destroyed_while_held(record) };
         }
     }
@@ -133,7 +133,7 @@ fn remove(address: usize, freed: bool) -> bool {
 /// other.
 const RINGS: usize = 16;
 
-/// Number of objects in a ring: 1,024 in all.
+/// How many dead objects each ring remembers: all [`RINGS`] together remember 1,024.
 const IN_RING: usize = 64;
 
 /// An object whose value is gone.
@@ -170,7 +170,7 @@ fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
 fn note_dead(record: &ObjectRecord, freed: bool) {
     let dead = Dead {
         address: record.address,
-        // SAFETY: the destructor runs later, or the memory is freed later.
+        // SAFETY: the memory can be read: callers of `died` and `freed` give it up later.
         name: unsafe { ObjectName::of_record(record) },
         site: record.site,
         created_by: record.thread,
@@ -220,7 +220,7 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
                  thread {creator}; destroyed by thread {destroyer})"
             ))
         }
-        // The object may have died long ago, with weak references that keep its memory.
+        // A weak reference may keep the memory of an object that died too long ago for the ring.
         None if call != RawCall::WeakFromRaw => abort(&format!(
             "{name}{at} got {thin:p}, which is no object, or one that died long ago (thread \
              {thread})"
@@ -322,8 +322,8 @@ pub(crate) fn site_of(thin: NonNull<u8>) -> Option<&'static Location<'static>> {
     index::with_record(thin.addr().get(), |record| record.site)
 }
 
-/// Returns the functions of the user that are running, as the rest of a sentence that begins with
-/// `so`. Empty without symbols.
+/// Returns the user's functions on the call stack as the end of a sentence: `so`, and then ` in
+/// ...`. Empty without symbols.
 pub(crate) fn here(so: &str) -> String {
     let functions = call_stack::of_user(&call_stack::capture(), 3);
     let functions: Vec<_> = functions.iter().map(ToString::to_string).collect();

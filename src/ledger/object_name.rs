@@ -1,7 +1,7 @@
 //! Names of single objects, for classes that share one type info: all objects that C++'s `new` makes.
 //! The word before the header of such an object, its pointer to virtual functions, tells its class.
 //!
-//! Only reports ask for names, so objects cost nothing more.
+//! Only reports ask for names, so names cost objects nothing.
 
 #[cfg(feature = "leak-detection")]
 use super::object_record::ObjectRecord;
@@ -77,14 +77,14 @@ impl Namer {
     /// destructor, which writes the word.
     ///
     /// # Safety
-    /// `thin` is an object of the class, whose memory can be read, and `back` is one of the two distances.
+    /// `thin` is an object of the class with readable memory, `back` one of the namer's distances.
     unsafe fn word(&self, thin: NonNull<u8>, back: usize) -> usize {
-        // SAFETY: `add_namer` says that there is a word, and headers are aligned.
+        // SAFETY: by the contract of `add_namer`, a word is there, and headers are aligned.
         unsafe { thin.byte_sub(back).cast::<usize>().read_volatile() }
     }
 }
 
-/// Identifies the name of an object. Making it runs no foreign code, so a lock may be held.
+/// Identifies an object's name. Making an `ObjectName` runs no foreign code: a lock may be held.
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectName {
     of_type: fn() -> &'static str,

@@ -26,9 +26,9 @@
 //!            120 number of entries in further pools: u32
 //! ```
 //!
-//! A record is written while its address is 0, and the address last; it is cleared first when the
-//! object dies. So a reader that stops the process sees complete records, of objects that live, or
-//! that are being created or destroyed at that moment.
+//! While a record is written, its address is 0; the address is written last, and cleared first when
+//! the object dies. So a reader that stops the process sees complete records, of objects that live,
+//! or that are being created or destroyed at that moment.
 
 use super::told::{ObjectDescription, PoolLabel};
 use crate::sync::{AddressHasher, Published};
@@ -68,7 +68,7 @@ impl Holder {
     };
 }
 
-/// Retains and releases of the object are counted; see [`balance`](super::balance).
+/// A flag: the object's retains and releases are counted; see [`balance`](super::balance).
 pub(crate) const BALANCED: u32 = 1;
 
 const FRAMES: u32 = 2;
@@ -317,7 +317,7 @@ const WITHIN: Duration = Duration::from_secs(1);
 
 /// How often the retains of an object have moved from one thread to another.
 pub(super) struct Moves {
-    /// The thread of the last sampled retain, or that created the object.
+    /// The thread of the last sampled retain; before the first one, the thread of the creation.
     thread: u64,
     moves: u32,
     /// When the count of moves began, in milliseconds.

@@ -79,8 +79,8 @@ pub(crate) fn own_number() -> u64 {
     find_own(known)
 }
 
-/// Finds the number of the calling thread, which was `known` so far, after the thread may have got
-/// a key.
+/// Finds the number of the calling thread again. `known` is the number so far, or 0: the thread may
+/// have got a key since.
 #[cold]
 fn find_own(known: u64) -> u64 {
     let own = match own_key() {
@@ -99,8 +99,8 @@ pub(crate) fn note_thread() {
     }
 }
 
-/// Notes the name of the calling thread if it has no key. Such a thread has no pools, so this is
-/// not called in the middle of a change of a pool.
+/// Notes the name of the calling thread if it has no key. Such a thread has no pools, so the
+/// allocation for the name never happens in the middle of a change to a pool.
 #[inline]
 pub(super) fn note_keyless_thread() {
     if own_number() & KEYLESS != 0 {
@@ -150,7 +150,7 @@ pub(crate) fn thread_label(number: u64) -> String {
 // Calls functions at the end of outermost drains of the calling thread.
 
 local! {
-    /// The functions to call at the end of the next outermost drain.
+    /// The function to call at the end of the next outermost drain.
     static AT_END: Cell<Option<fn()>> = Cell::new(None);
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn at_end_of_drain(f: fn()) {
     AT_END.with(|at_end| at_end.set(Some(f)));
 }
 
-/// The greatest number of functions that a thread that has exited calls.
+/// The greatest number of functions that [`drained_last`] calls.
 const ROUNDS: usize = 1_000;
 
 /// Returns whether a function waits for the end of an outermost drain. If so, drains of empty pools
@@ -174,7 +174,7 @@ pub(crate) fn awaits_drain() -> bool {
     AT_END.with(|at_end| at_end.get().is_some())
 }
 
-/// Ends an outermost drain of the calling thread.
+/// Calls the requested function at the end of an outermost drain of the calling thread.
 #[inline]
 pub(crate) fn drained() {
     if let Some(f) = AT_END.with(Cell::take) {
@@ -182,8 +182,8 @@ pub(crate) fn drained() {
     }
 }
 
-/// Ends the last drain of the calling thread, which has exited. A function may request another
-/// call, but only a limited number of times: the thread must end.
+/// Calls the requested function at the end of the last drain of a thread that has exited. A
+/// function may request another call, but only a limited number of times: the thread must end.
 pub(crate) fn drained_last() {
     if LAST.with(|last| last.replace(true)) {
         return;

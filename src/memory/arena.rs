@@ -10,18 +10,18 @@
 //! Overflow: newest node ⇄ node ⇄ oldest node, each before its value, in an allocation of its own
 //! ```
 //!
-//! Dropping the topmost entry lowers the top to its position before that entry. Dropping another
-//! entry marks it as a *hole*, and the top skips holes when it reaches them. A guard that only
-//! resets the top would overwrite values that were forgotten, or leaked for the guard's lifetime,
-//! since it was made.
+//! Dropping the topmost entry lowers the top to where it was before that entry was made. Dropping
+//! another entry marks the entry as a *hole*, and the top skips holes when it reaches them. A guard
+//! that resets the top when it is dropped would not do: new values would overwrite values that were
+//! forgotten, or leaked for the guard's lifetime, since the guard was made.
 //!
 //! `SAFETY` comments cite these invariants by number:
 //!
 //! 1. Complete entries are below the top, and nothing is above it. `last` leads to the topmost
 //!    entry, which is not a hole, and links lead downwards from entry to entry.
-//! 2. The top falls only below entries that were freed. So before `reset`, the memory of a value
-//!    that was not freed is never reserved again, whatever the order of drops, and whichever values
-//!    are forgotten.
+//! 2. The top moves down only past entries that were freed. So before `reset`, the memory of a
+//!    value that was not freed is never reserved again, whatever the order of drops, and whichever
+//!    values are forgotten.
 //! 3. Every owner of a value borrows the arena. So during `reset` and the arena's destructor, which
 //!    borrow it mutably, no value has an owner: the values that are left were forgotten or leaked.
 //! 4. While foreign code runs (closures, destructors, formatters, the global allocator) no
@@ -32,7 +32,7 @@
 //! * [`overflow`]: values on the heap, which did not fit
 //! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
 //! * [`stack_box`]: `StackBox`, which owns a value, and the ways to make values
-//! * `arena_collections`: `Allocator` of the crate `allocator-api2`
+//! * `arena_collections`: implements `Allocator` of the crate `allocator-api2`
 
 #[cfg(feature = "allocator-api2")]
 mod arena_collections;

@@ -17,12 +17,12 @@
 //!
 //! 1. A chunk begins at a multiple of its size, and no block begins at its chunk's address. So
 //!    rounding a block's address down gives its chunk.
-//! 2. A chunk belongs to one heap for as long as it exists. It exists while one of its blocks is in
-//!    use or in any list but the chunk's own, and its heap exists as long as it has a chunk.
+//! 2. A chunk belongs to one heap for ever. It exists at least while one of its blocks is in use or
+//!    in any list but the chunk's own; and a heap exists as long as it has a chunk.
 //! 3. At most one thread owns a heap, and only the owner accesses fields that are not marked as
 //!    shared. Ownership passes only through the mark *idle* of the heap's `RemoteFreeList`. A
-//!    thread owns the heaps that its `ThreadHeaps` and thread-local pointers lead to; their `owner`
-//!    is its key, and no other thread frees them.
+//!    thread owns the heaps that its `ThreadHeaps` and thread-local pointers lead to: the `owner`
+//!    of such a heap is the thread's key, and no other thread frees the heap.
 //! 4. A block that is not in use is in exactly one list, whose owner owns the block's links. The
 //!    heap's owner owns the lists of chunks, bins and `PendingBlocks`; a thread owns a batch that
 //!    it gathers; no thread owns a `RemoteFreeList` until one takes all of it.
@@ -31,7 +31,7 @@
 //! 6. The provenance of memory that goes to a collection is exposed. A pointer that comes back is
 //!    used only to read the allocator's own pointer to the same memory.
 //!
-//! In the order of an allocation, and then of a free:
+//! The files, in the order in which an allocation, and then a free, runs through them:
 //!
 //! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator
 //! * [`thread_heaps`]: the heaps of a thread, and its batches of blocks of other threads' heaps
@@ -40,7 +40,7 @@
 //! * [`chunk`]: chunks, their lists, and the links of free blocks; [`size_class`]: the sizes of blocks
 //! * [`block_checks`]: finds misuse of blocks
 //! * [`remote_free_list`]: blocks freed by other threads and returned to their heap
-//! * `collections`: the `Allocator` of the crate `allocator-api2`, for all allocators of this crate
+//! * `collections`: implements `Allocator` of the crate `allocator-api2` for all our allocators
 
 pub(crate) mod block_allocator;
 mod block_checks;

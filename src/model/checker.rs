@@ -239,7 +239,7 @@ impl Check<'_> {
             return failure;
         }
         let file = run.file();
-        // Removes the file, as loom would begin with the path in an existing file.
+        // Removes an existing file, as loom would begin with the interleaving in it.
         let _ = std::fs::remove_file(&file);
         self.prepare(run);
         let body = self.body(&Reached::default());

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Begins an execution of a model; call it first.
 ///
-/// For code that calls loom itself; [`Builder`](super::Builder) calls it itself.
+/// For code that calls loom itself; [`Builder`](super::Builder) calls `begin` by itself.
 ///
 /// ```
 /// # #[cfg(loom)] {
@@ -32,7 +32,7 @@ pub fn begin() {
 /// joined.
 ///
 /// Ends the main thread's use of the crate, as [`thread_exit`] does. For code that calls loom
-/// itself; [`Builder`](super::Builder) calls it itself.
+/// itself; [`Builder`](super::Builder) calls `end` by itself.
 ///
 /// # Panics
 /// If a counted object is alive, or a posted closure has not run. The message names the types, how
@@ -50,7 +50,7 @@ pub fn end() {
 /// # Panics
 /// If something delays the releases, such as an open pool that has loaded from a slot.
 pub fn quiesce() {
-    // Destructors that a call runs may retire more.
+    // Destructors that run in one call may retire more references.
     let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
     assert!(released, "a thread still reads from a slot: drop its pools");
 }
@@ -162,7 +162,7 @@ mod live {
     pub(super) fn assert_none() {
         let (created, destroyed) = (DEPARTED.created.get(), DEPARTED.destroyed.get());
         let calls = ORPHANS.waiting_calls();
-        // The tally does not include threads that have not exited.
+        // The tally lacks threads that have not exited, so the groups are tested, too.
         let groups = groups();
         if created == destroyed && groups.iter().all(|group| group.references == 0) && calls == 0 {
             assert!(
@@ -203,8 +203,8 @@ mod live {
     fn groups() -> Vec<Group> {
         let mut groups = BTreeMap::new();
         for (header, name) in live_objects() {
-            // SAFETY: the header is valid: each object is entered into the ledger after its header was
-            // written, and removed before its memory is freed.
+            // SAFETY: the header is valid: each object is entered into the checker's table after
+            // its header was written, and removed before its memory is freed.
             let strong = unsafe { header.cast::<Header>().as_ref() }.count.strong();
             let group = groups.entry((name, strong == 0)).or_insert(Group {
                 name,

@@ -36,7 +36,7 @@ fn layout_for(value: Layout) -> ObjectLayout {
 
 /// Returns a size and an alignment in one word: the alignment is the lowest bit that is set.
 const fn pack(layout: Layout) -> usize {
-    // A value's size is at most `isize::MAX`, and a multiple of its alignment.
+    // A size is at most `isize::MAX`, and a multiple of the alignment, so the two do not overlap.
     (layout.size() << 1) | layout.align()
 }
 
@@ -111,7 +111,7 @@ impl<T: ?Sized> Payload for Boxed<T> {
     const LAYOUT: Option<ObjectLayout> = None;
 
     unsafe fn layout(thin: Thin) -> ObjectLayout {
-        // SAFETY: only `Ref::from` makes objects of this type; the destructor leaves the prefix.
+        // SAFETY: only `Ref::from` makes such objects; the destructor does not change the prefix.
         layout_for(unpack(unsafe { (*prefix(thin).as_ptr()).layout }))
     }
 

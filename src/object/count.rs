@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! 63..32                          31..1                  0
-//! strong references, less one     weak references        held
+//! strong references, less one     weak references        held (the value exists)
 //! ```
 //!
 //! As the counts share a word, a single load can read "strong 1, weak 0", which proves that only
@@ -12,8 +12,8 @@
 //! [`object`](crate::object)). Two words would not allow that proof.
 //!
 //! The upper half is a signed number: the count of strong references less one. So the word is
-//! negative if there is no strong reference, and if there are too many, and retain and release take
-//! one instruction and a conditional jump each, like those of `Arc`.
+//! negative if there is no strong reference, or if there are too many. Retain and release take one
+//! instruction and a conditional jump each, like those of `Arc`.
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No upgrade succeeds
@@ -73,7 +73,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
     if CHECKS && strong(old) == 0 {
         return Err(Misuse::RetainedDead);
     }
-    // Tests the sum, so that the compiler only needs its sign.
+    // Tests the new word, not `old`: the compiler can use the sign flag of the atomic addition.
     if (old.wrapping_add(STRONG) as i64) < 0 {
         return Err(Misuse::TooManyStrong);
     }
@@ -150,8 +150,8 @@ impl Count {
         Self(AtomicU64::new(NONE + WEAK))
     }
 
-    /// Turns the only weak reference of [`Count::uninitialized`] into a strong one, when the value
-    /// has been written.
+    /// Turns the weak reference that [`Count::uninitialized`] has counted into a strong one, once
+    /// the value has been written.
     pub(crate) fn set_initialized(&self) {
         // Release: pairs with the Acquire of `upgrade`, which may find the value through an older
         // weak reference. Model: cyclic_upgrade.
@@ -170,7 +170,7 @@ impl Count {
     /// must then call [`Count::was_last`]. Otherwise other strong references exist.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
-        // This is an addition, as the compiler does not reuse the sign of a difference.
+        // Adds a negative number: the compiler does not use the sign flag of a subtraction.
         // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
         // the value happen before its destructor. Model: retain_release_last.
         released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
@@ -180,9 +180,9 @@ impl Count {
     /// must destroy the value.
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
-        // Relaxed: only the thread that made the last release can observe this value;
-        // `begin_destruction` acquires the earlier operations of other threads. Any other value
-        // means that there were more references than can be counted.
+        // Relaxed: of the threads that call this, only the one that made the last release can read
+        // this value; `begin_destruction` acquires the earlier operations of other threads. Any
+        // other value means that there were more references than can be counted.
         without_weak(self.0.load(Ordering::Relaxed)) == NONE + HELD
     }
 
@@ -201,20 +201,20 @@ impl Count {
             return Ok(Released::Unique);
         }
         // Release: pairs with the Acquire in `begin_destruction`, so that all uses of the value
-        // happen before its destructor. The result of this operation alone decides.
-        // Model: drain_load_only.
+        // happen before its destructor. Only `old`, not the word that `is_all` has read, says
+        // whether this release was the last. Model: drain_load_only.
         let old = self.0.fetch_sub(u64::from(n) * STRONG, Ordering::Release);
         released_many(old, n)
     }
 
     /// Stores the word that `release` would have left, so that one release too many is detected
-    /// while the object waits. For a unique owner.
+    /// while the object waits in a queue. To be called by a unique owner.
     pub(crate) fn release_unique(&self) {
         // Relaxed: no other thread can reach the word.
         self.0.store(held_by(0), Ordering::Relaxed);
     }
 
-    /// Begins the destruction of the value; for a unique owner, just before the destructor.
+    /// Begins the destruction of the value. To be called by a unique owner, before the destructor.
     #[inline]
     pub(crate) fn begin_unique_destruction(&self) {
         // Relaxed: no other thread can reach the word.
@@ -227,8 +227,8 @@ impl Count {
     #[inline]
     pub(crate) fn begin_destruction(&self) -> bool {
         // Acquire: pairs with the Release of every release, strong or weak. This load reads our own
-        // last release or a later value, which is in the release sequence of every release. It is
-        // no fence, as ThreadSanitizer does not support fences. Model: retain_release_last.
+        // last release or a later value, which is in the release sequence of every release. There
+        // is no fence, as ThreadSanitizer does not support fences. Model: retain_release_last.
         let is_unique = self.0.load(Ordering::Acquire) & WEAKS == 0;
         if !is_unique {
             // Relaxed: publishes nothing; upgrades already fail, as `strong` is 0.
@@ -329,7 +329,7 @@ impl Count {
     /// Tells the model checker that the memory is about to be freed.
     #[inline]
     pub(crate) fn freed(&mut self) {
-        // A header begins with its count.
+        // The count is the first field of the header, so both have the same address.
         crate::sync::note_freed(std::ptr::NonNull::from(&mut *self).cast());
         self.0.freed();
     }

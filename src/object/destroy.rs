@@ -6,9 +6,9 @@
 //! shallow structures are destroyed in `Arc`'s order, and a chain of a million nodes takes a few
 //! stack frames more than a chain of a hundred.
 //!
-//! While the queue is being run, a few more objects are queued even if they are not deep. So a
-//! chain is destroyed node by node, and freed from one end to the other: an allocator that reuses
-//! the latest block first then places the next chain in order, too.
+//! While the queue is being run, last releases that are not deep queue their objects, too, as long
+//! as few objects wait. So a chain is freed node by node, from one end to the other: an allocator
+//! that reuses the latest block first then places the next chain in order, too.
 //!
 //! This also works during the teardown of a thread, as the state is a thread-local without a
 //! destructor.
@@ -21,13 +21,13 @@ use crate::thread::current::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::mem::ManuallyDrop;
 
-/// Bytes of stack that nested destructors may use before further releases queue.
+/// Bytes of stack that nested destructors may use before further last releases queue their objects.
 const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
 /// A high bit of an address. Flipping this bit in `Nesting::base` makes all releases look deep.
 const FAR: usize = 1 << (usize::BITS - 2);
 
-/// The rule that says which nested releases are queued.
+/// The rule that says which nested last releases queue their objects.
 #[derive(Clone, Copy, PartialEq)]
 enum QueueMode {
     /// Deep ones.
@@ -38,14 +38,13 @@ enum QueueMode {
     Running,
 }
 
-/// While the queue is being run, from this number of queued objects on only deep releases are
-/// queued.
+/// With this many objects in the queue, `QueueMode::Running` queues only those of deep releases.
 const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 
 /// The state of the nested releases of a thread.
 struct Nesting {
     /// The stack address of the outermost release, with [`FAR`] flipped unless the mode is
-    /// `DeepOnly`; 0 if there is no release.
+    /// `DeepOnly`; 0 if no release is in progress.
     pub(super) base: Cell<usize>,
     pub(super) mode: Cell<QueueMode>,
     /// The queue of dead objects. Never borrowed while other code runs (invariant 7 of `object`);
@@ -129,7 +128,7 @@ impl Nesting {
         (destroyed, panics.into_first())
     }
 
-    /// Returns whether to queue a release that looks deep when its address is compared with `base`.
+    /// Returns whether a release that is deep, or looks deep by [`FAR`], must queue its object.
     fn should_queue(&self) -> bool {
         // SAFETY: invariant 7 of `object`.
         let waiting = self.pending.with(|all| unsafe { (*all).len() });
@@ -152,8 +151,8 @@ impl Nesting {
     }
 }
 
-/// A scope in which objects may be destroyed, such as a drain: nested releases measure their depth
-/// from the stack address at which it begins.
+/// A scope in which objects may be destroyed, such as a drain. Nested releases measure their depth
+/// from the stack address at which the outermost scope begins.
 pub(crate) struct ReleaseScope {
     /// True if no release or drain is in progress further up the call stack, up to the innermost
     /// [`settle_scope`]. If true, this scope must run the queue.
@@ -200,7 +199,7 @@ impl ReleaseScope {
     }
 
     /// Returns whether this scope may do work for the whole thread, such as running the messages of
-    /// other threads: only if no destructor is in progress, isolated or not.
+    /// other threads: only if no destructor is in progress, hidden by a [`settle_scope`] or not.
     // Out of line, as drains call this only if a duty may be due.
     #[cold]
     #[inline(never)]
@@ -222,7 +221,7 @@ impl ReleaseScope {
         scope
     }
 
-    /// A scope in which nothing nests and no destructor runs.
+    /// A scope for releases that run no destructor, so that no other release nests in them.
     pub(crate) const NONE: Self = Self {
         outermost: false,
         deep: false,
@@ -244,7 +243,7 @@ impl ReleaseScope {
         }
     }
 
-    /// Takes all objects out of the queue if this scope is the outermost; the latest is last.
+    /// Takes all objects out of the queue, oldest first, if this scope is the outermost.
     pub(crate) fn take_dead(&self) -> Vec<Thin> {
         if self.outermost {
             NESTING.with(Nesting::take)
@@ -253,7 +252,7 @@ impl ReleaseScope {
         }
     }
 
-    /// Queues an object whose unique owner is the caller. Only for a deep scope.
+    /// Queues an object whose unique owner is the caller. To be called if the scope is deep.
     ///
     /// # Safety
     /// `Count::release_many` returned `Unique`, and the caller gives the object up.
@@ -263,7 +262,7 @@ impl ReleaseScope {
         NESTING.with(|nesting| nesting.push(thin));
     }
 
-    /// Queues a dead object. Only for a deep scope.
+    /// Queues a dead object. To be called if the scope is deep.
     ///
     /// # Safety
     /// The caller made the last release, and gives the object up (invariant 5 of `object`).
@@ -277,7 +276,7 @@ impl ReleaseScope {
         NESTING.with(|nesting| !nesting.is_empty())
     }
 
-    /// Destroys the objects that nested releases have queued. Only for the outermost scope.
+    /// Destroys the objects that nested releases have queued. To be called on the outermost scope.
     #[inline]
     pub(crate) fn settle(&self) {
         debug_assert!(self.outermost);
@@ -325,7 +324,8 @@ impl Drop for ReleaseScope {
     }
 }
 
-/// Returns whether a release or drain is in progress on this thread, isolated or not.
+/// Returns whether a release or drain is in progress on this thread, even if a [`settle_scope`]
+/// hides it from other functions.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
     NESTING.with(|nesting| nesting.base.get() != 0 || nesting.isolated.get() != 0)
@@ -378,7 +378,7 @@ unsafe fn destroy_nested(thin: Thin) {
             return unsafe { deep_release(thin) };
         }
     }
-    // Destroys the object at once: without a destructor, no release can nest in this one.
+    // Destroys the object at once: it is not deep, or no release can nest in its destruction.
     // SAFETY: the contract of this function is that of `destroy_dead`.
     unsafe { destroy_dead(thin) };
 }
@@ -484,8 +484,7 @@ pub(crate) unsafe fn destroy_dead(thin: Thin) {
         // SAFETY: `begin_destruction` says that the caller is the unique owner.
         unsafe { (head.type_info.destroy)(thin) };
     } else {
-        // SAFETY: `begin_destruction` gave the caller a weak reference, and the dead value is its
-        // own.
+        // SAFETY: `begin_destruction` gave the caller a weak reference; the caller owns the value.
         unsafe { drop_value(thin) };
     }
 }
@@ -513,11 +512,11 @@ unsafe fn drop_value(thin: Thin) {
 // `settle` and `settle_scope`: for code that must be sure that the objects that it drops are
 // destroyed.
 //
-// A work-stealing runtime, for example, may run an unrelated job inside a destructor. [`settle_scope`]
-// *isolates* such code: it finds the state of a thread that releases nothing, so its own releases are
-// outermost. Objects that were queued before wait until it is done. Two functions still tell that the thread
-// is inside a destructor: [`in_destructor`] and
-// [`ReleaseScope::serves_thread`], as work of the whole thread must not run in such code.
+// A work-stealing runtime, for example, may run an unrelated job inside a destructor.
+// [`settle_scope`] *isolates* such code: the code finds the state of a thread without a release in
+// progress, so its own releases are outermost. Objects that were queued before wait until the code
+// is done. Only [`in_destructor`] and [`ReleaseScope::serves_thread`] still tell that the thread is
+// inside a destructor, as work of the whole thread must not run in such code.
 
 /// The state of the releases and drains in progress, which is hidden from the code that
 /// [`settle_scope`] runs.
@@ -544,8 +543,8 @@ impl Isolated {
 impl Drop for Isolated {
     fn drop(&mut self) {
         NESTING.with(|nesting| {
-            // Holds because nested scopes have ended, perhaps by a panic, and the outermost has run
-            // its queue.
+            // Holds because all releases that the code in this scope began have ended, perhaps by a
+            // panic, and the outermost of them has run the queue.
             debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
             nesting.base.set(self.base);
             nesting.mode.set(self.mode);
@@ -620,15 +619,15 @@ pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
 
 /// Destroys the objects that are queued on this thread, and returns how many.
 ///
-/// Objects are queued only inside destructors of structures that are too deep for the stack. Once destructors
-/// use 32 KiB of it since the outermost release, deeper last releases queue their objects until the outermost
-/// one is done; and objects that a queued object releases may be queued in turn, at any depth. A destructor
-/// in such a place that must be sure that the objects it dropped are destroyed calls `settle`; code that
-/// cannot know where it runs should use a [`settle_scope`]. If each destructor of a deep structure calls
-/// `settle` after it has dropped the next part, nothing bounds the stack that the structure takes. Anywhere
-/// else `settle` returns 0. A pool that is drained in such a place releases its entries at once, but queues
-/// the objects, which are destroyed later. Threads that destroy deep structures need about 64 KiB of stack
-/// more than their own code does.
+/// Objects are queued only inside destructors: once these use 32 KiB of stack since the outermost
+/// release, while the queue is being run, or in a drain [within a
+/// budget](crate::AutoreleasePool::drain_within). A destructor that must be sure that the objects
+/// that it dropped are destroyed calls `settle`; code that cannot know where it runs should use a
+/// [`settle_scope`]. If each destructor of a deep structure calls `settle` after it has dropped the
+/// next part, nothing bounds the stack that the structure takes. Outside destructors, `settle`
+/// returns 0. If a destructor drains a pool, the pool's entries are released at once, but their
+/// objects may be queued. Threads that destroy deep structures need about 64 KiB of stack more than
+/// their own code does.
 ///
 /// # Panics
 /// With the first panic of a destructor that it runs, after it has run all.

@@ -139,7 +139,7 @@ pub(crate) struct ObjectLayout {
     pub(crate) payload_offset: usize,
 }
 
-/// Returns the layout of `prefix` bytes followed by a payload; `None` if it does not fit the
+/// Returns the layout of `prefix` bytes followed by a payload; `None` if the two do not fit the
 /// address space.
 pub(super) const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
     let align = if payload.align() > align_of::<Header>() {
@@ -172,8 +172,8 @@ pub(crate) unsafe fn write_header(
     type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
-    // Counting the object enters the thread, so with the ledger it comes first: the ledger names
-    // the thread by its key. Without the ledger, counting last saves `pool.create` an instruction.
+    // `tally_created` gives the thread its key, if it has none yet. The ledger needs the key, so
+    // with it the call comes first. Otherwise counting last saves `pool.create` an instruction.
     const FIRST: bool = cfg!(feature = "leak-detection");
     if FIRST {
         tally_created(1);
@@ -186,7 +186,7 @@ pub(crate) unsafe fn write_header(
     thin
 }
 
-/// Writes the header of an object that replaces another one, so the figures do not count it.
+/// Writes a header as [`write_header`] does, but does not count the object in the figures.
 ///
 /// # Safety
 /// The contract of [`write_header`].
@@ -224,8 +224,8 @@ pub(crate) unsafe fn write_uncounted_header(
 /// Gives an object another type info.
 ///
 /// # Safety
-/// The caller has the only reference of any kind to the object. The object's value has the type,
-/// and its memory the layout and source, of the new type info.
+/// The caller has the only reference of any kind to the object. The new type info fits the type of
+/// the object's value, and the layout and source of its memory.
 pub(super) unsafe fn set_type_info(thin: Thin, type_info: &'static TypeInfo) {
     // SAFETY: the only reference is the caller's, so the access is exclusive (invariant 6 of
     // `object`).
@@ -297,10 +297,10 @@ pub(crate) struct TypeInfo {
     pub(crate) has_destructor: bool,
     /// True if the type info is that of a [`ForeignClass`](crate::foreign::class::ForeignClass).
     pub(crate) is_foreign: bool,
-    /// True if the memory names the `BlockAllocator` for whose caps it counts.
+    /// True if the first words of the memory name a `BlockAllocator`, for whose caps it counts.
     pub(crate) is_owned: bool,
-    /// The block of the object, if it has no destructor and its memory is a block: drains then need
-    /// not call `destroy`.
+    /// The object's block, if the memory is a block, the payload is right after the header, and the
+    /// object has no destructor: drains then need not call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,
     /// Runs the destructor and frees the memory, even if the destructor panics.
     ///
@@ -319,7 +319,7 @@ pub(crate) struct TypeInfo {
     pub(crate) free: unsafe fn(Thin),
 }
 
-/// The block of an object whose payload comes right after the header.
+/// The size class and the unused bytes of the block of an object with a certain layout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainBlock {
     /// The index of the block's size class.
@@ -334,7 +334,7 @@ impl TypeInfo {
     }
 
     /// Returns whether the type has the name of `T`. The compiler may make several functions for one
-    /// name, so only equal addresses tell something.
+    /// name: if the addresses differ, compares the names.
     pub(crate) fn is_named_as<T: ?Sized>(&self) -> bool {
         fn_addr_eq(self.type_name, type_name::<T> as fn() -> &'static str)
             || self.type_name() == type_name::<T>()

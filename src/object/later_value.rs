@@ -1,7 +1,7 @@
 //! A value on its way to the thread that destroys it: an object whose payload begins with a message.
 //!
-//! Nobody else has a reference to the object, so the value need be `Send` only. One block serves for
-//! message and value.
+//! Only the message refers to the object, so the value need be `Send` only. The message and the
+//! value share one block.
 
 use super::header::{Thin, free, note_write};
 use super::object_memory::{BlockSource, Source};
@@ -21,12 +21,12 @@ struct LaterValue<T, G> {
     guard: G,
 }
 
-/// Makes a message to `target` that destroys `value` there, and then drops `guard`. Message and value
-/// are a block of the process-wide allocator, or memory of the global allocator if they do not fit
-/// one.
+/// Makes a message to `target` that destroys `value` there, and then drops `guard`. Message, value
+/// and guard share a block of the process-wide allocator, or memory of the global allocator if no
+/// block fits them.
 ///
-/// Moves the value once, from where it is into the message: builds that are not optimized copy a value at each
-/// call that takes it.
+/// Takes `value` by reference, and so moves it only once, into the message: unoptimized builds copy
+/// a value at each call that takes it by value.
 ///
 /// # Safety
 /// The value belongs to the message: the caller does not use it again, unless [`take_back`] puts it back.
@@ -48,8 +48,8 @@ where
         (&raw mut (*payload).guard).write(guard);
         note_write(thin);
     }
-    // SAFETY: the only pointer to the object, which was just made, and whose payload begins with the
-    // message; value and guard may be sent.
+    // SAFETY: `thin` is the only pointer to the new object, whose payload begins with the message's
+    // node; value and guard are `Send`.
     unsafe { Message::from_raw(thin.cast()) }
 }
 

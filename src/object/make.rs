@@ -30,7 +30,7 @@ impl<T> Ref<T> {
         made
     }
 
-    /// Makes an object with one reference, or calls `refused` with the value.
+    /// Makes an object with one reference; if there is no memory, calls `refused` with the value.
     // Inlined, as otherwise each call would pass the result through memory.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -39,9 +39,9 @@ impl<T> Ref<T> {
         source: S,
         refused: impl FnOnce(T, S::Error) -> E,
     ) -> Result<Self, E> {
-        // An allocation does not unwind, but the compiler cannot know that. A value that unwinding would
-        // drop is kept in memory: stored field by field, then copied in larger pieces, which the
-        // processor delays until the stores are done.
+        // An allocation does not unwind, but the compiler cannot know that: without `ManuallyDrop`,
+        // it would store the value field by field, for unwinding to drop it, and then copy it in
+        // larger pieces, whose loads wait until those stores are done.
         let value = ManuallyDrop::new(value);
         let payload = match source.allocate::<One<T>>(One::<T>::OBJECT) {
             Ok(thin) => thin.cast::<T>(),
@@ -122,7 +122,7 @@ impl<T> Ref<T> {
     /// ```
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
-        /// A guard. If `f` panics, it takes the object out of the statistics again.
+        /// A guard: if `f` panics, its destructor counts the object as destroyed.
         struct Uninitialized<T: 'static>(Weak<T>);
         impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {
@@ -131,7 +131,7 @@ impl<T> Ref<T> {
             }
         }
         let payload = allocate_sized::<T>(Count::uninitialized());
-        // SAFETY: the one weak reference that `Count::uninitialized` counts.
+        // SAFETY: the handle owns the one weak reference that `Count::uninitialized` counts.
         let uninitialized = Uninitialized(unsafe { Weak::adopt(payload) });
         let value = f(&uninitialized.0);
         // SAFETY: the payload was allocated for a `T`; no thread reads it before `set_initialized`.
@@ -155,8 +155,8 @@ impl<T> Ref<T> {
     }
 }
 
-// Take the value of an object for which there is no memory. Out of line, and by value, so that
-// `Ref::made_in` need not keep the value or the error in memory otherwise.
+// Both functions drop the value of an object for which there is no memory. They are out of line and
+// take their arguments by value, so that `Ref::made_in` usually keeps neither in memory.
 
 #[cold]
 #[inline(never)]
@@ -233,7 +233,7 @@ impl<T> Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_zeroed() -> Ref<MaybeUninit<T>> {
         let zeroed = Self::new_uninit();
-        // SAFETY: the only reference to an object of this size.
+        // SAFETY: `zeroed` is the only reference to the object, whose payload has this size.
         unsafe {
             note_write(Ref::thin(&zeroed));
             Ref::payload(&zeroed).write_bytes(0, 1);
@@ -270,7 +270,7 @@ impl<T> Ref<[T]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_zeroed_slice(len: usize) -> Ref<[MaybeUninit<T>]> {
         let zeroed = Self::new_uninit_slice(len);
-        // SAFETY: the only reference to an object of this size.
+        // SAFETY: `zeroed` is the only reference to the object, which has `len` values.
         unsafe {
             note_write(Ref::thin(&zeroed));
             Ref::payload(&zeroed)
@@ -282,7 +282,7 @@ impl<T> Ref<[T]> {
 }
 
 /// Gives the object the type info of a `T`, so that the destructor of `T` runs when the object
-/// ends. Returns false if `T` has a destructor and `of_type` has none for the object's type info.
+/// ends. Returns false if `T` has a destructor and `of_type` returns `None`.
 ///
 /// # Safety
 /// `this` was made as a `MaybeUninit<T>` or a slice of them; `of_type` returns the type info of
@@ -305,8 +305,8 @@ unsafe fn set_initialized<T, U: ?Sized>(
     }
     match of_type(header.type_info) {
         Some(type_info) => {
-            // SAFETY: `this` is the only reference; the rest is the contract, as a `MaybeUninit` of
-            // `T` has the layout of a `T`.
+            // SAFETY: `this` is the only reference; the rest is the contract, as a `MaybeUninit<T>`
+            // has the layout of a `T`.
             unsafe { set_type_info(thin, type_info) };
             true
         }
@@ -336,8 +336,8 @@ impl<T> Ref<MaybeUninit<T>> {
             ObjectKind::Sized => Some(ObjectType::<One<T>, Global>::TYPE_INFO),
             ObjectKind::Slice | ObjectKind::BlockSlice | ObjectKind::ThreadBound => None,
         };
-        // SAFETY: a reference to a sized type was made for that type, and the value has been
-        // written. The type infos are those of a `T` in such memory.
+        // SAFETY: an object with a `Ref<MaybeUninit<T>>` was made as a `MaybeUninit<T>`; its value
+        // is written, by the contract. The type infos are those of a `T` in such memory.
         let is_set = unsafe { set_initialized::<T, _>(&mut self, of_type) };
         assert!(
             is_set,
@@ -367,19 +367,19 @@ impl<T> Ref<[MaybeUninit<T>]> {
             ObjectKind::Slice if made.is_owned => Some(ObjectType::<Slice<T>, Owned>::TYPE_INFO),
             ObjectKind::Slice => Some(ObjectType::<Slice<T>, Global>::TYPE_INFO),
             ObjectKind::BlockSlice => Some(ObjectType::<Slice<T>, Block>::TYPE_INFO),
-            // The object is one array, whose type info is not that of a slice.
+            // The object was made as an array or moved out of a box: its type is not a slice's.
             _ => None,
         };
         let len = self.len();
-        // SAFETY: an object of one of these kinds was made as a slice of this type, as no other
-        // object of these kinds has a handle to such a slice. The type infos are those of slices of
-        // `T` in such memory.
+        // SAFETY: if an object with a `Ref<[MaybeUninit<T>]>` is of one of the kinds of slices, it
+        // was made as a slice of `MaybeUninit<T>`. The type infos are those of slices of `T` in
+        // memory of the object's kind.
         let payload = if unsafe { set_initialized::<T, _>(&mut self, of_type) } {
             Ref::into_payload(self).cast::<T>()
         } else {
             let new = allocate_slice::<T>(len).cast::<T>();
-            // SAFETY: the new object has room for all values, which move: the old object, which
-            // ends here, does not drop them.
+            // SAFETY: the new object has room for all values. They move: the old object drops none,
+            // as its values are `MaybeUninit`.
             unsafe {
                 note_write(new.cast());
                 ptr::copy_nonoverlapping(Ref::payload(&self).cast().as_ptr(), new.as_ptr(), len);

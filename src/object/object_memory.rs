@@ -1,8 +1,8 @@
 //! Memory for objects: of the global allocator, or in blocks.
 //!
-//! Objects in blocks are ordinary `Ref`s. Only their type info knows that their memory returns to a
-//! heap, which the block's chunk names, or, if they are too large for a block and their allocator
-//! has a cap, to that allocator, which their memory names.
+//! Objects in blocks are ordinary `Ref`s; only their type info knows how to free their memory. A
+//! block returns to the heap that its chunk names. If an object is too large for a block, and its
+//! allocator has a cap, its memory names the allocator, for whose caps it counts until it is freed.
 //!
 //! Each constructor is written once, for all [`Source`]s.
 
@@ -36,8 +36,8 @@ pub(crate) trait Memory {
     unsafe fn free(memory: NonNull<u8>, layout: Layout);
 }
 
-/// Memory of the global allocator, which is not counted; as a [`Source`], it aborts if there is
-/// none.
+/// Memory of the global allocator that counts for no caps; as a [`Source`], aborts if memory is
+/// exhausted.
 #[derive(Clone, Copy)]
 pub(crate) struct Global;
 
@@ -50,7 +50,8 @@ pub(super) struct Owned;
 impl Memory for Global {
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: `Global::alloc` allocated it with this layout; the rest is the contract.
+        // SAFETY: `Self::alloc` or `BlockSource::alloc_large` made it with this layout; the rest is
+        // the contract.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }
@@ -71,8 +72,7 @@ impl Memory for Owned {
 
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: `BlockSource` got it from `alloc_owned` for this layout; the rest is the
-        // contract.
+        // SAFETY: `alloc_owned` returned the memory for this layout; the rest is the contract.
         unsafe { AllocatorShared::free_owned(memory, layout) };
     }
 }
@@ -119,7 +119,7 @@ pub(crate) const fn block_of_size(size: usize, align: usize) -> Option<(usize, u
     }
 }
 
-/// The objects with one payload and one kind of memory, which share a type info.
+/// The objects with payloads of type `P` in memory of kind `M`, which share a type info.
 pub(crate) struct ObjectType<P, M>(PhantomData<(P, M)>);
 
 impl<P: Payload, M: Memory> ObjectType<P, M> {
@@ -168,8 +168,8 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
         impl<P: Payload, M: Memory> Drop for FreeOnDrop<P, M> {
             #[inline]
             fn drop(&mut self) {
-                // SAFETY: only the unique owner makes this guard, below, and has dropped the value
-                // by now.
+                // SAFETY: only the unique owner makes this guard, below, and drops the value before
+                // the guard.
                 unsafe { ObjectType::<P, M>::free(self.0) };
             }
         }
@@ -189,7 +189,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
     #[inline]
     unsafe fn free(thin: Thin) {
         // SAFETY: no reference is left, so the access is exclusive. A source allocated the memory
-        // with the layout of this payload, which begins at the layout's offset.
+        // with the layout of `object`, and the payload is at the offset of `object`.
         unsafe {
             let object = P::layout(thin);
             thin.cast::<Header>().sub(1).as_mut().freed();
@@ -203,8 +203,8 @@ pub(crate) trait Source: Copy {
     /// Why there is no memory.
     type Error;
 
-    /// Allocates an object with one reference, whose value the caller writes. The layout is that of
-    /// an object with this payload.
+    /// Allocates an object with one reference, whose value the caller writes. `object` is the
+    /// layout of an object with a payload of type `P`.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Self::Error>;
 }
@@ -237,7 +237,7 @@ impl Source for Global {
     }
 }
 
-/// An allocator of blocks. As a [`Source`], it has the memory of the global allocator for objects
+/// An allocator of blocks. As a [`Source`], it takes memory of the global allocator for objects
 /// that are too large for a block, or over-aligned.
 #[derive(Clone, Copy)]
 pub(crate) enum BlockSource<'a> {
@@ -354,7 +354,7 @@ pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
     }
 }
 
-/// Destroys objects of one type in blocks, without a destructor, one after the other.
+/// Destroys objects of one type, one after the other. They are in blocks and have no destructor.
 pub(crate) struct PlainDestroyer<'h> {
     type_info: &'static TypeInfo,
     blocks: BulkFree<'h>,
@@ -383,8 +383,8 @@ impl PlainDestroyer<'_> {
     /// The caller has a strong reference to `thin`, and gives it up if this returns true.
     #[inline(always)]
     pub(crate) unsafe fn destroy(&mut self, thin: Thin) -> bool {
-        // SAFETY: alive by the caller's reference; once `is_all` has returned true, the access is
-        // exclusive (invariant 6 of `object`), and there is no value to drop.
+        // SAFETY: the caller's reference keeps the object alive; once `is_all` has returned true,
+        // the access is exclusive (invariant 6 of `object`). The value needs no drop.
         unsafe {
             let object = header(thin);
             if !ptr::eq(object.type_info, self.type_info) || !object.count.is_all(1) {
@@ -400,7 +400,7 @@ impl PlainDestroyer<'_> {
         true
     }
 
-    /// Counts the destroyed objects; must be called at the end.
+    /// Counts the freed blocks; must be called at the end.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.blocks.end();

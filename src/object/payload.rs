@@ -110,8 +110,8 @@ impl<T, ReportedAs: ?Sized> Payload for Slice<T, ReportedAs> {
 
     #[inline]
     unsafe fn layout(thin: Thin) -> ObjectLayout {
-        // SAFETY: every object with such a payload has the layout of a slice; the destructor leaves
-        // the length.
+        // SAFETY: every object with such a payload has the layout of a slice; the destructor does
+        // not change the length.
         Slice::<T>::layout_of(unsafe { length(thin).read() })
     }
 
@@ -128,7 +128,7 @@ impl<T, ReportedAs: ?Sized> Payload for Slice<T, ReportedAs> {
     }
 }
 
-/// Writes the length of a new slice; returns a pointer to it.
+/// Writes the length of a new slice; returns a pointer to the slice.
 ///
 /// # Safety
 /// `thin` is a new object with the layout of a slice of `len` values, to which the caller has

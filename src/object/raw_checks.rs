@@ -1,5 +1,5 @@
 //! Checks that find misuse of raw calls, and overwritten headers, in debug builds and with the
-//! feature `checks`. The [`ledger`] tells them which objects are alive.
+//! feature `checks`. With the feature `leak-detection`, the [`ledger`] knows the live objects.
 
 use super::header::{Header, Thin, TypeInfo, header, name_of};
 use crate::ledger::{self, CHECKS, RawCall, abort};
@@ -33,7 +33,7 @@ fn is_plausible(type_info: *const TypeInfo) -> bool {
     type_info.is_aligned() && at <= HIGHEST.get() && !at <= LOWEST.get()
 }
 
-/// Returns whether the header before a payload is intact, as far as its type info tells.
+/// Returns whether the header before a payload is intact, judged by its pointer to a type info.
 ///
 /// # Safety
 /// The memory of the header can be read.
@@ -110,7 +110,7 @@ pub(super) fn raw_call(payload: *const u8, call: RawCall) {
     }
 }
 
-/// Returns the name of an object, if its header is intact.
+/// Returns the name of an object, or words that say that its header was overwritten.
 ///
 /// # Safety
 /// The memory of the header can be read.

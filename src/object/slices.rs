@@ -126,8 +126,8 @@ impl<T> PartialSlice<T> {
         self.finish()
     }
 
-    /// Writes the values of `iter` until the slice is full. Returns the next value, if there is one,
-    /// in a vector.
+    /// Writes the values of `iter` until the slice is full. If `iter` then has another value,
+    /// returns that value in a vector; otherwise the vector is empty.
     fn fill_from(&mut self, iter: &mut impl Iterator<Item = T>) -> Vec<T> {
         // Not an `Option`: compilers would vectorize the loop less often.
         let mut surplus = Vec::new();
@@ -156,8 +156,8 @@ impl<T> PartialSlice<T> {
         surplus
     }
 
-    /// Moves the values of this slice, and `more`, to a slice of the right length, which replaces
-    /// it.
+    /// Moves the values of this slice, and then those of `more`, to a new slice, which replaces
+    /// this one.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn followed_by(self, mut more: Vec<T>) -> Ref<[T]> {
         let slice = replace_slice::<T>(self.filled + more.len());
@@ -189,7 +189,7 @@ impl<T> PartialSlice<T> {
 impl<T> Drop for PartialSlice<T> {
     fn drop(&mut self) {
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
-        // The caller's panic drops this, so if a destructor panics, too, the process aborts.
+        // Only a panic drops a `PartialSlice`. If a destructor panics, too, the process aborts.
         // SAFETY: the first `filled` values have been written, and no handle was made.
         unsafe {
             note_write(self.slice.cast());

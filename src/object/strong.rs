@@ -244,7 +244,7 @@ impl<T: ?Sized> std::ops::Deref for Ref<T> {
 }
 
 coercible!(Ref, |this, coerce| {
-    // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
+    // SAFETY: by the contract, `coerce` keeps the address; the reference to the object moves.
     unsafe { Ref::adopt(coerced(Ref::into_payload(this), coerce)) }
 });
 

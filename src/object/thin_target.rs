@@ -76,7 +76,7 @@ unsafe impl<T: 'static> ThinTarget for T {
 }
 
 // SAFETY: `whole` returns a pointer to as many values as the object has; `is_found` compares that
-// with the pointer of a reference.
+// number with the length in the pointer of a `Ref`.
 unsafe impl<T: 'static> ThinTarget for [T] {
     type First = T;
 
@@ -92,7 +92,7 @@ unsafe impl<T: 'static> ThinTarget for [T] {
     }
 }
 
-// SAFETY: a `str` is its bytes, and the functions of `[u8]` find and compare these.
+// SAFETY: a `str` is its bytes, and the functions of `[u8]` find and compare their number.
 unsafe impl ThinTarget for str {
     type First = u8;
 
@@ -112,8 +112,8 @@ unsafe impl ThinTarget for str {
     }
 }
 
-/// Returns the number of values in the object of a slice, whatever it was made of. Returns 0 if they
-/// have no size, and the slice was an array or in a box: then no object knows their number.
+/// Returns the number of values in the object of a slice, whatever the object was made of. For
+/// zero-sized values returns 0, unless the object was made as a slice: no other has their number.
 ///
 /// # Safety
 /// `thin` is a live object that a `Ref<[T]>` has referred to.

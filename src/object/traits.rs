@@ -1,4 +1,4 @@
-//! The traits that `std::sync::Arc` implements, too; most of them for all references.
+//! The traits that `std::sync::Arc` implements, too; most of them for all kinds of references.
 
 use super::strong::Ref;
 use std::any::Any;

@@ -118,7 +118,7 @@ impl<T> Ref<T> {
 
 impl<T: ?Sized> Ref<T> {
     /// Returns exclusive access to the value if there is no other reference, strong or weak. An
-    /// entry of a pool is a reference, too. All accesses by threads that have released theirs then
+    /// entry of a pool is a reference, too. The accesses of threads that have released references
     /// happen before the caller's, which [`strong_count`](Self::strong_count) does not ensure.
     ///
     /// ```
@@ -155,7 +155,7 @@ pub trait Renew {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<Self>) -> Ref<Self>;
 
-    /// Allocates an object of the same size and type.
+    /// Allocates an object of the same size and type, with one reference and no value yet.
     ///
     /// # Safety
     /// `this` is the payload of an object whose memory is not freed.
@@ -238,7 +238,7 @@ impl<T: ?Sized + Renew> Ref<T> {
             note_write(to);
             ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size);
         }
-        // SAFETY: a new object with its value, and the reference that its count says.
+        // SAFETY: a new object with its value; the handle owns its one reference.
         let new = unsafe { Ref::adopt(new) };
         std::mem::forget(std::mem::replace(this, new));
         tally_destroyed(1);

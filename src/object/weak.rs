@@ -191,7 +191,7 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
 }
 
 coercible!(Weak, |this, coerce| {
-    // SAFETY: the contract says that `coerce` keeps the object, whose reference moves; a dangling pointer
-    // stays one.
+    // SAFETY: by the contract, `coerce` keeps the address: the result is the payload of the same
+    // object, and the reference moves into it; or a dangling pointer stays one.
     unsafe { Weak::adopt(coerced(this.into_payload(), coerce)) }
 });

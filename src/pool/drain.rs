@@ -12,15 +12,15 @@
 //!   to the end of the stack's *backlog*, and the drain releases from the front as far as its meter allows.
 //!   The rest waits in the backlog, in the order of the pools, for the next budgeted drain. Releases that
 //!   destructors make are queued instead of nested, so that they count, too.
-//! * In a **handoff**, it goes with its whole page as a message to another thread. It waits in that
-//!   thread's inbox, is perhaps *claimed* by a budgeted drain, or becomes an orphan if the thread has
-//!   ended. The *duties* of a drain release it: of a drain of that thread, or for an orphan, of any
-//!   thread.
+//! * In a **handoff**, the entry goes with its whole page as a message to another thread's inbox.
+//!   There a budgeted drain may *claim* it, to release it later. If the thread has ended, the entry
+//!   becomes an orphan. A drain of that thread, or of any thread if the entry is an orphan,
+//!   releases it as one of its *duties*.
 //!
-//! There, the function `release` gives up the entry's reference. If it was the last one, the
-//! function runs the destructor at once, or queues the object if the stack is already deep. If the
-//! entry's is the only reference of any kind, the count need not be changed: then `destroy_unique`
-//! or one of the quick ways below destroys the object.
+//! In that file, the function `release` gives up the entry's reference. If it was the last strong
+//! one, the function runs the destructor at once, or queues the object if the stack is already
+//! deep. If the entry's reference is the only one of any kind, the count need not be changed: then
+//! `destroy_unique` or one of the quick ways below destroys the object.
 //!
 //! # Quick ways
 //! A drain sets up a scope, a barrier in the chain and a guard against panics, because destructors
@@ -30,8 +30,8 @@
 //! * A pool with few entries is released without setting up a drain, with as many precautions as its
 //!   objects need: [`engine`]. `autoreleasepool` around one object takes 203 instructions instead of 453,
 //!   with a destructor 301 instead of 599.
-//! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
-//!   only their headers: [`release`]. That takes 25 instructions for each instead of 50.
+//! * Neighboring entries whose objects are alike (one type, no destructor, no other reference) take
+//!   25 instructions each instead of 50: only the headers of the objects are read, in [`release`].
 //!
 //! (Counted by Callgrind, in `ci/bench/instructions.sh`, with the quick way and without.)
 //!
@@ -49,7 +49,7 @@
 //! backlog; at a thread's exit the rest is leaked, with an event.
 //!
 //! # Files
-//! From the bottom: each file uses files above it in this list; [`turns`] and [`duties`] use each other.
+//! Each file uses files that precede it in this list; [`turns`] and [`duties`] use each other.
 //!
 //! * [`release`]: gives up references, one by one or neighbors that are alike; [`watch`]: adds an entry to
 //!   an open pool, with events about pools and backlogs that grow

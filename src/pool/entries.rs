@@ -15,10 +15,10 @@ use std::{ptr, slice};
 /// enough for the header to arrive.
 const AHEAD: usize = 9;
 
-/// Prefetches for the entries of a page that begin at `start` and end at `top`.
+/// Prefetches the header of the object of the [`AHEAD`]th newest entry, if the page has as many.
 ///
 /// # Safety
-/// The entries are written, and their objects alive.
+/// The entries of the page, from `start` to `top`, are written, and their objects are alive.
 #[inline(always)]
 unsafe fn prefetch_ahead(top: *mut Thin, start: *mut Thin) {
     // SAFETY: the entry is in the page, and its object has a header, by the contract.
@@ -143,7 +143,7 @@ impl Entries {
     pub(crate) unsafe fn put(&self, thin: Thin) {
         ledger::entered_pool(thin, self.label.get());
         let top = self.top.get();
-        // SAFETY: the page is the caller's (invariant 1 of `pool`) and has room, by the contract.
+        // SAFETY: the page is ours (invariants 1 and 6 of `pool`) and has room, by the contract.
         unsafe {
             Page::touch(self.page.get());
             top.write(thin);
@@ -285,9 +285,9 @@ impl Entries {
         true
     }
 
-    /// Takes the newest entry out, and with it the entries right below it in the same page that are of
-    /// the same object; at most `at_most` entries, which is not 0. Returns the object and how many
-    /// entries it took; the caller owns their references.
+    /// Takes the newest entry out, and with it the entries right below it in the same page that are
+    /// for the same object; at most `at_most` entries, which is not 0. Returns the object and how
+    /// many entries it took; the caller owns their references.
     #[inline]
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
@@ -297,7 +297,7 @@ impl Entries {
         let in_page = unsafe { slice::from_raw_parts(start, top.offset_from(start) as usize) };
         let newest = in_page.iter().rev().take(at_most as usize);
         let n = newest.take_while(|entry| **entry == thin).count();
-        // SAFETY: the page has these entries.
+        // SAFETY: the topmost page has these `n` entries.
         self.top.set(unsafe { top.sub(n) });
         let (n, label) = (n as u32, self.label.get());
         ledger::left_pool(thin, n, label);
@@ -339,7 +339,7 @@ impl Entries {
         self.top.get()
     }
 
-    /// Moves all entries to another `Entries`.
+    /// Moves all entries to a new `Entries`, and returns it.
     pub(crate) fn take_all(&self) -> Self {
         Self {
             top: Cell::new(self.top.replace(ptr::null_mut())),

@@ -21,9 +21,8 @@
 //! 1. Only its own thread touches a `PoolStack`; other threads read its `PoolStackStats`.
 //! 2. A thread is in `threads` from its first use of the manager until its exit, when its figures
 //!    move to `departed`.
-//! 3. When a manager is abandoned, each thread frees its stack the next time that it uses another
-//!    manager for the first time, or when it exits. Open pools keep the stack until they are
-//!    closed.
+//! 3. When a manager is abandoned, each thread frees its stack of that manager when it next uses a
+//!    manager that is new to it, or when it exits. Open pools keep the stack until they are closed.
 
 use crate::macros::{debug_fields, setters};
 use crate::memory::block::block_allocator::BlockAllocator;
@@ -304,10 +303,10 @@ impl PoolManager {
     /// pool has at least as many entries as its watermark. Returns the number of entries released.
     ///
     /// Releases nothing if the root pool has fewer entries, and leaves the backlog alone: so it
-    /// does not end a callback that a foreign host makes. For that, use
+    /// does not clean up after a callback from a foreign host. For that, use
     /// [`callback_scope`](crate::callback_scope), which releases everything. This function is for a
-    /// host whose code autoreleases without a pool now and then, at a place, such as its event
-    /// loop, where nothing on the stack uses what was autoreleased.
+    /// host whose code autoreleases without a pool now and then: call it where nothing on the stack
+    /// uses the autoreleased objects, such as in the host's event loop.
     ///
     /// Does nothing inside a pool of this manager or inside a destructor. Costs a few loads if
     /// there is nothing to do.
@@ -489,9 +488,9 @@ impl PoolManager {
     }
 }
 
-/// Makes `release` make the releases that were sent to this thread, and then runs the closures that
-/// were posted to it before, as far as `meter` allows. Returns how many messages that waited are
-/// left.
+/// Calls `release`, which makes the releases that were sent to this thread; then, as far as `meter`
+/// allows, runs the closures that were posted to it before this call. Returns how many closures are
+/// left or, inside a destructor, where it does nothing, how many closures and releases wait.
 fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
     this_thread::with(|pools| {
         let Some(pools) = pools else { return 0 };
@@ -502,8 +501,8 @@ fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usiz
             return pools.posted() + pools.remote_releases();
         }
         let mut panics = FirstPanic::default();
-        // Collected before the releases: an object that a sender released before it posted is
-        // then destroyed before the closure runs.
+        // Collects the closures before `release` runs: an object that a sender released before it
+        // posted a closure is then destroyed before that closure runs.
         pools.collect_posted();
         release(&mut panics);
         for _ in 0..pools.posted() {

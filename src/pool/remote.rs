@@ -1,5 +1,5 @@
-//! The messages that other threads send to a thread's inboxes: releases, and closures, which the thread
-//! collects and runs in order; and the [queue](segments) of foreign references that others give up.
+//! The messages that other threads send to a thread's inboxes: releases, and closures, which the
+//! thread collects and runs in order. And the [queue](segments) of dropped foreign references.
 
 use super::stack::thread_pools::ThreadPools;
 use crate::object::header::Thin;
@@ -15,7 +15,7 @@ use crate::unwind::reporting;
 pub(crate) mod segments;
 
 impl ThreadPools {
-    /// Collects the closures that have been posted so far.
+    /// *Collects* the closures posted so far: moves them from the inbox to the queue `self.posted`.
     pub(crate) fn collect_posted(&self) {
         if let Some(record) = self.record() {
             self.posted.append(record.calls.inbox().take());
@@ -25,8 +25,8 @@ impl ThreadPools {
     /// Puts these closures, which count as sent already, before the closures that have been posted
     /// so far.
     pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
-        // Made before any closure is taken out: the global allocator, which is foreign code, may run
-        // those that have been posted.
+        // Makes the new messages before it takes out any that wait: making them calls the global
+        // allocator, which is foreign code and may run the closures that have been posted.
         let all = Queue::new();
         all.append(closures);
         if all.len() > 0 {
@@ -122,7 +122,7 @@ pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
     unsafe { message(ThreadKey::NOBODY, thin) }
 }
 
-// This function is here, not beside the type: `Ref` and `release` are in layers above `thread`.
+// This method is here, not beside `ThreadHandle`: it needs `Ref`, of a layer above `thread`.
 impl ThreadHandle {
     /// Makes that thread release `r` in its next outermost drain: if `r` is the last reference,
     /// that thread destroys the value.

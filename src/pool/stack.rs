@@ -2,7 +2,7 @@
 //!
 //! * [`pool_life`]: the state of a pool, with all its transitions in a table
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack of pools
-//! * [`attention`]: duties that closing a pool must notice, and times in which drains hold them back
+//! * [`attention`]: duties that closing a pool must notice; rounds, in which drains defer duties
 //! * [`pool_stack`], [`thread_pools`]: pools, in slots of memory that belong to the thread. A stack and
 //!   its `ThreadPools` point to each other
 //! * [`chain`]: which pool is current, and which pools leave the chain when a pool is closed

@@ -1,9 +1,9 @@
 //! The quick ways of C++: allocation, autorelease and freeing with one look-up of the thread's state
 //! for many calls.
 //!
-//! In a shared library, each look-up of a thread-local is a call of the dynamic linker, and the compiler
-//! keeps no register across it. So the caller keeps the addresses of the thread-locals in one of its own.
-//! Each way does only what most calls need, and returns `None` or false if more is to be done.
+//! In a shared library, each look-up of a thread-local is a call of the dynamic linker, and the
+//! compiler keeps no register across it. So the caller keeps all addresses in a thread-local of its
+//! own. Each way does only what most calls need, and returns `None` or false if that is not enough.
 
 use crate::foreign::by_hand::ByHandContext;
 use crate::foreign::class::ForeignClass;
@@ -47,7 +47,7 @@ impl ThreadContext {
         }
     }
 
-    /// Returns the thread's figures, if it has been entered and has not exited.
+    /// Returns the thread's figures, if the thread is in the registry and has not exited.
     ///
     /// # Safety
     /// The context is that of the calling thread.
@@ -69,7 +69,7 @@ impl ThreadContext {
         unsafe {
             let heap = NonNull::new(self.heap.as_ref().get().cast_mut())?;
             let block = alloc_at_hand(heap, class, waste)?;
-            // A thread that has a heap has been entered, and its exit gives up the heap first.
+            // A thread that has a heap has a record: its exit gives up the heap first.
             let record = self.record.as_ref().get();
             debug_assert!(!record.is_null());
             (*record).tally.created.add(1);
@@ -77,7 +77,7 @@ impl ThreadContext {
         }
     }
 
-    /// Notes that a block is memory of C++, if the thread does not know it.
+    /// Notes that the block is the library's memory, unless the thread knows that; returns `block`.
     ///
     /// # Safety
     /// The contract of [`tally`](Self::tally).
@@ -154,8 +154,8 @@ impl ThreadContext {
         if cfg!(feature = "leak-detection") {
             return None;
         }
-        // SAFETY: the pointer is null, or freed by the thread's exit alone, which is not run here
-        // (invariant 3 of `pool`).
+        // SAFETY: the pointer is null, or leads to pools that only the thread's exit frees, which
+        // does not run here (invariant 3 of `pool`).
         let pools = unsafe { self.pools.as_ref().get().as_ref() }?;
         let pool = pools.first.current_pool();
         (!pool.life.is(PoolKind::Root) && pool.entries.has_room()).then_some(&pool.entries)
@@ -197,7 +197,7 @@ impl ThreadContext {
     }
 }
 
-// An `extern "C"` function does not unwind, so that callers need no frame.
+// An `extern "C"` function does not unwind, so its callers need no frame.
 #[cold]
 #[inline(never)]
 extern "C" fn note(block: NonNull<u8>) -> NonNull<u8> {

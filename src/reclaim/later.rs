@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, iter};
 
-/// The reclaimers of the process.
+/// The reclaimers of the process: the latest one, and those before it, which may not have ended.
 #[derive(Default)]
 pub(crate) struct Process {
     /// How many reclaimers of the process were ever started.
@@ -27,14 +27,14 @@ pub(crate) struct Process {
     latest: Option<Arc<Started>>,
 }
 
-/// A reclaimer of the process, and the one before it, which was told to end.
+/// A reclaimer of the process, and the one before it, which was told to end but may not have.
 struct Started {
     reclaimer: Reclaimer,
     before: Option<Arc<Started>>,
 }
 
-/// Drops the chain in a loop, not by recursion: while a destructor does not end, any number of
-/// reclaimers may be started after its own.
+/// Drops the chain in a loop, not by recursion: while one reclaimer is held up by a destructor that
+/// does not end, any number of reclaimers may be started after it.
 impl Drop for Started {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -44,7 +44,7 @@ impl Drop for Started {
     }
 }
 
-/// Returns a reclaimer of the process, and those before it.
+/// Returns the reclaimer `latest`, if there is one, and those before it, newest first.
 fn chain(latest: Option<&Arc<Started>>) -> impl Iterator<Item = &Reclaimer> {
     let all = iter::successors(latest, |started| started.before.as_ref());
     all.map(|started| &started.reclaimer)
@@ -59,21 +59,21 @@ lazy! {
 /// a reclaimer that is ending, or has ended: the value is destroyed there, or by its sender.
 static RUNNING: Setting = Setting::new(0);
 
-/// A thread's own count of references to a reclaimer of the process.
+/// A thread's reference to a reclaimer of the process. Its clones count in the `Rc` only.
 #[allow(
     clippy::redundant_allocation,
     reason = "a send changes no count that other threads change, too"
 )]
 type NearReclaimer = Rc<Arc<Started>>;
 
-/// The reclaimer that a thread has used last, so that its sends neither lock nor count anything.
+/// The reclaimer that a thread has used last: by it, sends neither lock nor change shared counts.
 struct Near {
     number: Cell<u64>,
     reclaimer: ManuallyDrop<RefCell<Option<NearReclaimer>>>,
 }
 
 local! {
-    /// The thread's exit empties it.
+    /// The thread's exit removes the reference.
     static NEAR: Near = Near {
         number: Cell::new(0),
         reclaimer: ManuallyDrop::new(RefCell::new(None)),
@@ -83,7 +83,7 @@ local! {
 impl Near {
     fn set(&self, number: u64, reclaimer: Option<NearReclaimer>) {
         self.number.set(number);
-        // Drops the former reference before the cell is borrowed: this may run foreign code.
+        // Drops the former reference before the cell is borrowed: the drop may run foreign code.
         drop(self.reclaimer.take());
         *self.reclaimer.borrow_mut() = reclaimer;
     }
@@ -130,7 +130,7 @@ fn look_up() -> Option<NearReclaimer> {
 
 /// Starts a reclaimer, unless another thread has just done so.
 fn start() -> Option<(u64, Arc<Started>)> {
-    // Made without the lock: this runs the global allocator and another thread.
+    // Made without the lock, as making it runs the global allocator and another thread.
     let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
         Arc::new(Started {
             reclaimer,
@@ -237,17 +237,17 @@ pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
 }
 
 /// Tells the reclaimer of the process to destroy all values that were passed to [`drop_later`] and
-/// to end, and waits for its thread; all for `deadline` at most. Returns whether all values are
-/// destroyed; if not, an [event](crate::event::EventKind::DropsLeft) says how many values of which
-/// types are left, and the reclaimer goes on with them.
+/// to end, and waits for its thread; in total for `deadline` at most. Returns whether all values
+/// are destroyed; if not, an [event](crate::event::EventKind::DropsLeft) says how many values of
+/// which types are left, and the reclaimer goes on with them.
 ///
 /// At the end of `main`, [`finish`](crate::finish) does this with all that waits. Call this function
 /// at the end of a test: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that
 /// is still there when the process ends. The next `drop_later` starts another thread, which takes
 /// some ten microseconds; so this is no way to wait now and then.
 ///
-/// Returns false at once in a destructor that the reclaimer itself runs. Values that other threads
-/// send at the same time may be missed, as those are that they send later.
+/// Returns false at once in a destructor that the reclaimer itself runs. May miss values that other
+/// threads send during the call, and misses those that they send later.
 ///
 /// ```
 /// use releasepool::{drop_later, reclaim::finish_drops};
@@ -276,7 +276,7 @@ pub fn finish_drops(deadline: Duration) -> bool {
 }
 
 /// Tells the reclaimers of the process to end, and waits for them, for `deadline` at most. Returns
-/// the threads of those that have not ended, and what waits for them.
+/// the thread of each reclaimer that has not ended, and what waits for it.
 pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     let until = elapsed().saturating_add(deadline);
     let latest = {
@@ -290,7 +290,7 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     left.retain(|reclaimer| !reclaimer.finish(until.saturating_sub(elapsed())));
     if left.is_empty() {
         let mut process = PROCESS.lock();
-        // No destructor runs under the lock: this thread has another reference.
+        // No destructor runs under the lock: `latest` refers to what is removed, too.
         process
             .latest
             .take_if(|now| latest.as_ref().map(Arc::as_ptr) == Some(Arc::as_ptr(now)));
@@ -304,8 +304,8 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
 ///
 /// A `Ref<Later<T>>`, or an `Arc` of it, is the way to share a tree that another thread must
 /// destroy, whoever drops its last reference, also a pool that is drained: no owner has to know
-/// that it is the last. And for a field or variable that is dropped in many places, or by `?` and
-/// panics, where a call would be forgotten.
+/// that it is the last. Use it, too, for a field or variable that is dropped in many places, or by
+/// `?` and panics, where a call of `drop_later` would be forgotten.
 ///
 /// When not to use it, and where the destructor runs: see [`Reclaimer`]. Not for the links of long
 /// chains: the reclaimer destroys a `Later` that is inside another value at once, by recursion, as

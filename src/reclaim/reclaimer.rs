@@ -59,10 +59,10 @@ use std::{fmt, io};
 ///
 /// # Bounds, and deadlocks
 /// A reclaimer accepts values up to the bounds of its [`ReclaimerBuilder`]. Beyond them,
-/// [`WhenFull`] says what the sender does: so what waits is bounded in number, and in bytes where senders weigh. Both
-/// choices can deadlock if the sender holds a lock that a destructor takes, and waiting can if a
-/// destructor waits for the sender, as by joining its thread;
-/// [`try_drop_later`](Self::try_drop_later) cannot. [`barrier`](Self::barrier),
+/// [`WhenFull`] says what the sender does. So what waits is bounded in number, and in bytes if
+/// senders weigh their values. Both choices can deadlock if the sender holds a lock that a
+/// destructor takes, and waiting can if a destructor waits for the sender, as by joining its
+/// thread; [`try_drop_later`](Self::try_drop_later) cannot. [`barrier`](Self::barrier),
 /// [`wait_idle`](Self::wait_idle), [`finish`](Self::finish) and the drop of the reclaimer wait for
 /// destructors, too: two reclaimers that drop each other wait for ever.
 /// References that are [released](ThreadHandle::release) on its thread, and
@@ -149,7 +149,7 @@ impl Reclaimer {
     ///
     /// # Errors
     /// Returns [`Full`] with the value if the bound is reached, the reclaimer has ended, the
-    /// calling thread is the reclaimer's own, or its exit has begun.
+    /// calling thread is the reclaimer's own, or the calling thread's exit has begun.
     ///
     /// ```
     /// use releasepool::{Reclaimer, reclaim::Full};
@@ -173,8 +173,8 @@ impl Reclaimer {
     }
 
     /// Waits until the reclaimer has destroyed all values, and released all references, that the
-    /// calling thread, or a thread that it has synchronized with, had sent before. Returns true
-    /// when it has; false at once on the reclaimer's own thread, which cannot wait for itself.
+    /// calling thread, or a thread with which it has synchronized, has sent before. Then returns
+    /// true; returns false at once on the reclaimer's own thread, which cannot wait for itself.
     ///
     /// ```
     /// use releasepool::Reclaimer;
@@ -218,8 +218,8 @@ impl Reclaimer {
     }
 
     /// Tells the reclaimer to destroy all that waits and to end, and waits for its thread, for
-    /// `deadline` at most. Returns whether it has ended; if not, it goes on, and may be waited for
-    /// again. Once it has ended, values are destroyed where they are given to it.
+    /// `deadline` at most. Returns whether the reclaimer has ended; if not, it goes on, and this
+    /// can be called again. Once it has ended, senders destroy values themselves.
     ///
     /// On the reclaimer's own thread, this only tells it to end, and returns false. The panic of a
     /// destructor is reported as an [event](crate::event). Destructors of thread-locals on that thread
@@ -240,8 +240,8 @@ impl Reclaimer {
         if is_own(self.thread().key()) || !self.state.room.has_ended_within(deadline) {
             return false;
         }
-        // Waits for the thread, which has nothing left to do. Under the lock, so that others that
-        // call this wait for it, too.
+        // Waits for the thread, which has nothing left to do. Holds the lock meanwhile, so that
+        // other callers wait for the thread, too.
         drop(self.looper.lock().take());
         true
     }
@@ -302,8 +302,8 @@ pub enum WhenFull {
 /// The settings of a [`Reclaimer`] that is about to be spawned: how much may wait for it.
 ///
 /// A reclaimer is one thread, which destroys values in the order in which they came. Where one
-/// thread is too slow, start several reclaimers and send each a share; the values of one tree that
-/// are released while it is destroyed stay on its thread.
+/// thread is too slow, start several reclaimers and send each a share. All that the destruction of
+/// one tree releases is destroyed on the same thread.
 ///
 /// ```
 /// use releasepool::{Reclaimer, reclaim::WhenFull};
@@ -443,7 +443,7 @@ impl fmt::Display for PendingDrops {
 
 /// Why a value was not sent: it stays where it is.
 enum Refusal {
-    /// The calling thread must destroy it, whatever the bounds.
+    /// The calling thread must destroy the value, whatever the bounds.
     Here,
     NoRoom,
 }
@@ -490,7 +490,7 @@ impl Reclaimer {
         let Some(waiting) = self.state.admit::<T>(record, bytes) else {
             return Err(Refusal::NoRoom);
         };
-        // SAFETY: taken, by the contract, or put back below.
+        // SAFETY: the caller gives up the value, by the contract, or gets it back below.
         let message = unsafe { later_value::message(value, waiting, record.key()) };
         match record.send_admitted(message) {
             Ok(()) => {
@@ -498,7 +498,7 @@ impl Reclaimer {
                 Ok(())
             }
             Err(back) => {
-                // SAFETY: made above, with these types and this value, and given back.
+                // SAFETY: `back` is the message made above, with these types and this value.
                 let waiting = unsafe { later_value::take_back::<T, WaitingValue>(back, value) };
                 self.state.retract(waiting);
                 Err(Refusal::Here)
@@ -515,8 +515,8 @@ fn must_stay(target: ThreadKey) -> bool {
     }
 }
 
-/// Destroys all that waits for the calling thread. Reports panics: they do not concern the thread
-/// that waits for this.
+/// Destroys all that waits for the calling thread, a reclaimer's. Reports panics: they do not
+/// concern the thread that waits for this call.
 fn destroy_all() {
     reporting(|| PoolManager::global().drain_backlog(Budget::All));
 }

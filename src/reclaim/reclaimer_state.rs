@@ -1,8 +1,8 @@
 //! `ReclaimerState`: the values that wait for a reclaimer, and their bounds.
 //!
-//! A value counts as waiting until it is refused, so a sender may sleep because of a value that
-//! another sender is about to get back. The other sender then either waits for room, too, and finds
-//! it, or goes away, and makes the reclaimer do a round.
+//! A refused value counts as waiting until the refusal, so a sender may sleep because of a value
+//! that another sender is about to get back. That other sender then waits for room, too, finds it
+//! and sends; or it gives up, and makes the reclaimer do a round, which wakes the one that sleeps.
 
 use super::reclaimer::{ReclaimerBuilder, WhenFull};
 use super::room::Room;
@@ -14,10 +14,10 @@ use crate::thread::record::Record;
 use std::ptr;
 use std::time::Duration;
 
-/// A weight that is greater counts as this one.
+/// The greatest weight of a value: a greater one counts as this one.
 const MAX_WEIGHT: u64 = 1 << 40;
 
-/// The state that a reclaimer shares with the threads that send to it, besides its loop's.
+/// The state that a reclaimer shares with its senders, besides the state of its loop.
 pub(super) struct ReclaimerState {
     config: ReclaimerBuilder,
     /// The bytes of the values that wait, as far as senders have weighed them.
@@ -25,12 +25,12 @@ pub(super) struct ReclaimerState {
     /// The reclaimer makes room after each of its rounds.
     pub(super) room: Room,
     pub(super) types: TypeCounts,
-    /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
+    /// Since when the reclaimer has not been found idle, in nanoseconds of `elapsed`; 0 if it is
     /// idle.
     busy_since: Hint,
 }
 
-/// Counts a value as waiting until dropped, on the reclaimer's thread.
+/// A guard: a value counts as waiting until the reclaimer's thread drops the guard.
 pub(super) struct WaitingValue {
     bytes: u64,
     index: TypeIndex,
@@ -41,10 +41,10 @@ local! {
     static OWN: Cell<*const ReclaimerState> = Cell::new(ptr::null());
 }
 
-/// Calls `f` on the thread of the reclaimer that has this state. Values that `f` destroys count as
-/// done.
+/// Calls `f` on the calling thread, which is that of the reclaimer with this state. Values that `f`
+/// destroys count as done.
 pub(super) fn on_own_thread(state: &ReclaimerState, f: impl FnOnce()) {
-    /// A guard. Dropping it ends the reclaimer for senders.
+    /// A guard. Its drop tells senders that the reclaimer has ended.
     struct End<'r>(&'r ReclaimerState);
     impl Drop for End<'_> {
         fn drop(&mut self) {
@@ -91,8 +91,8 @@ impl ReclaimerState {
             return None;
         }
         if bytes != 0 {
-            // Relaxed: only the count matters; the room publishes what was subtracted.
-            // Model: drop_later_bytes.
+            // Relaxed: only the count matters; the room publishes subtractions to senders that
+            // wait. Model: drop_later_bytes.
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
                 self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl ReclaimerState {
         Some(WaitingValue { bytes, index })
     }
 
-    /// Takes back the count of a value that was not sent; the inbox has taken back the count of its
+    /// Takes back the count of a value that was not sent; the inbox has taken back the count of the
     /// message.
     pub(super) fn retract(&self, value: WaitingValue) {
         self.forget(&value);
@@ -115,7 +115,7 @@ impl ReclaimerState {
     fn forget(&self, value: &WaitingValue) {
         self.types.done(value.index);
         if value.bytes != 0 {
-            // Relaxed: the room publishes it to senders that wait. Model: drop_later_bytes.
+            // Relaxed: the room publishes this to senders that wait. Model: drop_later_bytes.
             self.bytes.fetch_sub(value.bytes, Ordering::Relaxed);
         }
     }
@@ -136,7 +136,7 @@ impl ReclaimerState {
         self.config.values != 0 && self.config.when_full == WhenFull::Wait
     }
 
-    /// Ends the attempts of a sender whose value was refused.
+    /// To be called by a sender that gives up after its value was refused.
     pub(super) fn go_away(&self, record: &Record) {
         // Model: drop_later_refused.
         if self.senders_wait() {
@@ -144,8 +144,8 @@ impl ReclaimerState {
         }
     }
 
-    /// Sleeps until there may be room for a value of this weight. Returns false if the value must
-    /// be destroyed here.
+    /// Sleeps until there may be room for a value of this weight. Returns false if the sender must
+    /// destroy the value itself.
     pub(super) fn wait_for_room(&self, record: &Record, bytes: u64) -> bool {
         let is_never = bytes != 0 && self.config.bytes == 0;
         let is_on_reclaimer = with_own(|own| own.is_some());

@@ -8,9 +8,9 @@
 //! sleeps with that ticket
 //! ```
 //!
-//! One of the two read-modify-writes comes first. If it is the reclaimer's, the sender sees what was
-//! done; if it is the sender's, the reclaimer wakes the sender. Waiting values always make another
-//! round, so no sender sleeps for ever.
+//! One of the two read-modify-writes comes first. If it is the reclaimer's, the sender sees the
+//! room; if it is the sender's, the reclaimer wakes the sender. While values wait, the reclaimer
+//! makes another round, so no sender sleeps for ever.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Sleeper, elapsed};
@@ -29,12 +29,12 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Sleeps until there may be room, unless `is_there` finds some; returns false once the reclaimer has
-    /// ended.
+    /// Sleeps until there may be room, unless `is_there` finds that there is. Returns false once
+    /// the reclaimer has ended.
     pub(crate) fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {
         let seen = self.waiting.ticket();
-        // Acquire: pairs with the Release in `made`, so that `is_there` sees what was done before.
-        // Model: room_made.
+        // Acquire: pairs with the Release in `made`, so that `is_there` sees what was counted as
+        // done before that. Model: room_made.
         let state = self.state.fetch_or(WANTED, Ordering::Acquire);
         if state & ENDED != 0 {
             return false;
@@ -45,7 +45,7 @@ impl Room {
         true
     }
 
-    /// Wakes the senders. The reclaimer's thread calls this after it has made room.
+    /// Wakes the senders that wait. The reclaimer's thread calls this after it has made room.
     pub(crate) fn made(&self) {
         // Release: pairs with the Acquire in `wait`. Model: room_made.
         if self.state.swap(0, Ordering::Release) == WANTED {
@@ -53,16 +53,16 @@ impl Room {
         }
     }
 
-    /// Wakes the senders, which wait no more from here on. No room may be made after this.
+    /// Wakes the senders, and lets none wait from here on. No room may be made after this.
     pub(crate) fn end(&self) {
-        // Relaxed: a sender that sees it reads nothing that the reclaimer wrote. A swap, as the order of
-        // read-modify-writes decides here, too. Model: room_end.
+        // Relaxed: a sender that sees `ENDED` reads nothing that the reclaimer wrote. A swap, as
+        // the order of read-modify-writes decides here, too. Model: room_end.
         self.state.swap(ENDED, Ordering::Relaxed);
         self.waiting.wake();
     }
 
-    /// Waits for the end, for `limit` at most; returns whether it has come. Only a thread that also
-    /// joins the reclaimer's thread sees what the reclaimer did before.
+    /// Waits until the reclaimer has ended, for `limit` at most; returns whether it has. Only a
+    /// thread that also joins the reclaimer's thread sees what the reclaimer did before.
     pub(crate) fn has_ended_within(&self, limit: Duration) -> bool {
         let until = elapsed().saturating_add(limit);
         loop {

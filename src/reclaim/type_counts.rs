@@ -6,13 +6,13 @@ use std::any::type_name;
 use std::ptr::fn_addr_eq;
 use std::sync::OnceLock;
 
-/// The function that names a type stands for the type.
+/// A function that returns the name of a type. Its address stands for the type.
 type NameOf = fn() -> &'static str;
 
 /// How many types can have a count of their own.
 const TYPES: usize = 64;
 
-/// How many places of the table a type may have.
+/// How many places of the table are tried for a type.
 const PROBES: usize = 8;
 
 /// A type, and how many of its values were sent; the number only grows.
@@ -22,7 +22,7 @@ struct SentType {
     sent: Counter,
 }
 
-/// The index of a type's figures.
+/// The index of a type's figures in [`TypeCounts`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TypeIndex(u8);
 
@@ -30,8 +30,8 @@ pub(super) struct TypeIndex(u8);
 #[derive(Debug)]
 pub(super) struct TypeCounts {
     sent: [SentType; TYPES + 1],
-    /// How many values of each type are done. Apart from the figures in `sent`, which senders
-    /// write, as the reclaimer writes these.
+    /// How many values of each type were destroyed or given back. The reclaimer writes these
+    /// figures, so they are not on the cache lines of `sent`, which senders write.
     done: CachePadded<[Counter; TYPES + 1]>,
 }
 
@@ -91,7 +91,7 @@ impl TypeCounts {
                 continue;
             }
             let name = count.name.get().map_or("other types", |name| name());
-            // The compiler may make several functions for one type.
+            // The compiler may make several functions for one type, which then has several places.
             match all.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, n)) => *n += waiting,
                 None => all.push((name, waiting)),
@@ -123,13 +123,13 @@ mod tests {
         full.sent::<Numbered<1>>();
         full.sent::<Numbered<2>>();
         assert_eq!(full.waiting(), [("other types", 2)]);
-        // Stands for two functions that name one type.
+        // Makes two places of one type, as if the compiler had made two functions for it.
         (1..=2).for_each(|n| full.sent[n].sent.add_shared(n as u64));
         assert_eq!(full.waiting(), [("()", 3), ("other types", 2)]);
         macro_rules! send {
             ($($n:literal)*) => { $(counts.sent::<Numbered<$n>>();)* };
         }
-        // Sends values of more types than a type has places ([`PROBES`]).
+        // Sends values of more types than the table tries places for one type ([`PROBES`]).
         send!(1 2 3 4 5 6 7 8 9);
         assert_eq!(counts.waiting().len(), 10);
     }

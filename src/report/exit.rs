@@ -154,7 +154,7 @@ impl Round {
         !self.has_run
             && looks.all(Look::waits_for_caller)
             && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
-            // A reclaimer that has ended since is no longer in `loops`.
+            // A reclaimer in `drops` may have ended since, and is not in `loops` then.
             && self.drops.iter().all(|&(thread, _)| is_own(thread))
     }
 

@@ -51,8 +51,8 @@ pub struct ShutdownReport {
     /// Does not count releases that other threads had sent to it, nor orphans.
     pub released: usize,
     /// The threads that still hold something: open pools, entries in the root pool, a backlog, or
-    /// messages in their inbox. All threads, if no thread holds anything but they keep sending each
-    /// other messages, or starting. Empty if everything is released.
+    /// messages in their inbox. If no thread holds anything, but threads keep sending each other
+    /// messages or starting: all threads. Empty if everything is released.
     pub holders: Vec<ThreadSnapshot>,
     /// Number of orphans that have not run yet: releases and closures that were sent to threads
     /// that have ended, and references that slots have retired.
@@ -149,10 +149,10 @@ impl PoolManager {
     /// cannot be drained meanwhile. If its releases lead to others for ever, it ends soon after the
     /// deadline.
     ///
-    /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
-    /// registry slot of their target, which leaves them to other threads. Inside a destructor or
-    /// drain, `quiesce` runs nothing; and if such a release has called the destructor, and the
-    /// outer drain has more of them to make, it waits for the whole `deadline`.
+    /// Orphaned closures run on the calling thread, unless it reuses the registry slot of their
+    /// target: then it leaves them to other threads. Inside a destructor or drain, `quiesce` runs
+    /// nothing. If a deferred release has called that destructor, and the outer drain has more of
+    /// them to make, `quiesce` waits for the whole `deadline`.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, at the end.
@@ -162,8 +162,8 @@ impl PoolManager {
         let done = loop {
             let ran = self.run_deferred(start.saturating_add(deadline), &mut panics);
             let before = ORPHANS.ran();
-            // Counts hot objects first: objects that they held may be orphans by now. An orphan that
-            // has run meanwhile may have let a hot object die after that. Model: orphans_to_hot.
+            // Counts hot objects first: one that dies may leave orphans. If an orphan then lets a
+            // hot object die, `ran` has changed. Model: orphans_to_hot.
             let left = review::unreleased() + retired::outstanding();
             let is_quiet = left == 0 && ORPHANS.ran() == before;
             let is_over = || elapsed().saturating_sub(start) >= deadline;
@@ -305,8 +305,8 @@ impl PoolManager {
         }
     }
 
-    /// Finds the threads that hold something of this manager. The look of the global manager also has
-    /// what belongs to no manager in particular.
+    /// Finds the threads that hold something of this manager. The look of the global manager also
+    /// includes what belongs to no manager in particular.
     pub(crate) fn look_at_own(&self) -> Look {
         let mut look = self.look();
         if !self.is_global() {
@@ -387,8 +387,8 @@ fn is_held_here() -> bool {
     epoch::has_deferred() && pin::is_held_here_alone()
 }
 
-/// Returns whether a release has been sent to the calling thread that it can make now. Outside of a
-/// destructor, the thread is running none of them. Model: shutdown_in_closure.
+/// Returns whether the calling thread can now make a release that was sent to it. Outside of a
+/// destructor it is in the middle of none, so it can make them all. Model: shutdown_in_closure.
 fn has_own_release() -> bool {
     let waits = |pools: &ThreadPools| pools.remote_releases() > 0;
     !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))

@@ -164,8 +164,8 @@ impl PoolManager {
     pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
         let held = records.iter().map(|record| self.held_by(record));
         let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
-        // Reads orphans after the threads: the number then includes the orphans that a thread
-        // without work has left.
+        // Reads orphans after the threads: if a thread holds nothing because its messages have
+        // become orphans, this number includes them.
         let orphans = retired::outstanding();
         let ended = &self.shared().departed;
         // In a model, nothing may yield while the figures are locked.
@@ -206,7 +206,7 @@ impl PoolManager {
     /// later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
         // Reads the inbox before the root pool: an object that a message autoreleases meanwhile is
-        // then seen there.
+        // then seen in the root pool.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
             // Leaves out the messages that are running on this thread, one of which has called this

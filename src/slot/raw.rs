@@ -16,18 +16,19 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-/// A pointer that owns a strong reference, or null. The object is found by its address alone.
+/// A pointer that owns a strong reference, or null. The address alone leads to the object: a slot
+/// stores neither its length nor a vtable.
 pub(super) struct RawSlot<T: ?Sized + ThinTarget + Send + Sync> {
     at: AtomicPtr<T::First>,
     /// Makes the slot invariant in `T`, as `Ref` is.
     holds: PhantomData<*mut T>,
 }
 
-// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
-// and shared for `T: Send + Sync`; its own field is atomic.
+// SAFETY: a slot gives access to its object only as `Ref<T>`, `PoolRef<T>` and `&T`, which may be
+// sent and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Send for RawSlot<T> {}
-// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
-// and shared for `T: Send + Sync`; its own field is atomic.
+// SAFETY: a slot gives access to its object only as `Ref<T>`, `PoolRef<T>` and `&T`, which may be
+// sent and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Sync for RawSlot<T> {}
 // A panic leaves a slot unchanged: foreign code runs only between its atomic operations.
 impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
@@ -105,15 +106,14 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     /// Lends the object, if there is one.
     ///
     /// # Safety
-    /// A participant of the epoch has been pinned and stays pinned for `'p`.
+    /// A pool or a call of the calling thread was pinned before, and stays pinned for `'p`.
     #[inline]
     unsafe fn lend<'p>(&self) -> Option<PoolRef<'p, T>> {
         // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
-        // object is visible.
-        // Model: slot_drained_empty.
+        // object is visible. Model: slot_drained_empty.
         let at = NonNull::new(self.at.load(Ordering::Acquire))?;
         // SAFETY: the object was in the slot after the pin, so the slot's reference is retired
-        // later than that, and released only after the unpin (invariant 3).
+        // later than the pin, and released only after the unpin (invariant 3).
         Some(unsafe { PoolRef::lend(T::whole(at)) })
     }
 
@@ -122,8 +122,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
             // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
             // object is visible. Model: slot_load_full.
             let at = self.at.load(Ordering::Acquire);
-            // SAFETY: pinned by `pinned`, so the object is alive until it returns (invariant
-            // 3).
+            // SAFETY: `pinned` has pinned the thread, so the object is alive until `pinned` returns
+            // (invariant 3).
             unsafe { retained(at) }
         })
     }
@@ -145,7 +145,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     /// Returns whether the slot holds the object of `r`.
     #[inline]
     pub(super) fn holds(&self, r: &Ref<T>) -> bool {
-        // Relaxed: if it is the object of `r`, the caller sees that object already.
+        // Relaxed: if the slot holds the object of `r`, the caller sees that object already.
         self.at.load(Ordering::Relaxed).cast() == Ref::thin(r).as_ptr()
     }
 
@@ -249,8 +249,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Drop for RawSlot<T> {
         let at = self.at.load(Ordering::Relaxed);
         self.at.freed();
         if let Some(at) = NonNull::new(at) {
-            // SAFETY: the slot's own reference (invariant 1), which leaves with the slot; `T` is
-            // Send and Sync.
+            // SAFETY: this is the slot's own reference (invariant 1), which leaves with the slot;
+            // `T` is Send and Sync.
             unsafe { retire(at.cast()) };
         }
     }

@@ -21,8 +21,8 @@
 //! 2. That reference leaves the slot only by an atomic exchange or by the slot's own drop. The
 //!    thread that gets the reference may only retire it, never release it directly.
 //! 3. A retired reference is released only after everything that was pinned when it was retired has
-//!    been unpinned ([`epoch`](crate::epoch)). So an object that was loaded while pinned is alive until the
-//!    unpin.
+//!    been unpinned ([`epoch`](crate::epoch)). So an object that was loaded under a pin is alive
+//!    until that pin ends.
 //! 4. A pinned pool stays pinned until its next drain, which needs `&mut` and therefore ends all
 //!    `PoolRef`s that the pool has lent.
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
@@ -52,11 +52,11 @@ use std::ops::Deref;
 /// [`Hot`](crate::guide#a-hot-object-that-is-replaced).
 ///
 /// # When replaced objects die
-/// Never in a store, but in an outermost drain, on any thread, after all pools that had loaded from
-/// any slot by then have been drained, and all closures of `with` and `rcu` have returned. So **one
-/// pool that is never drained holds them all back**, as does a program that drains none: call
-/// [`quiesce`](crate::PoolManager::quiesce). Events report both.
-/// [More](crate::guide#what-a-slot-has-replaced).
+/// Never in a store, but in an outermost drain, on any thread. Before that, all pools that had
+/// loaded from any slot when the object was replaced must be drained, and all closures of `with`
+/// and `rcu` that ran then return. So **one pool that is never drained keeps all replaced
+/// objects**, as does a program that drains none: call [`quiesce`](crate::PoolManager::quiesce).
+/// Events report both. [More](crate::guide#what-a-slot-has-replaced).
 ///
 /// # What a slot can hold
 /// Sized values, `str` and slices: the types that are [`ThinTarget`]. Objects with a vtable go in
@@ -107,8 +107,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
         unsafe { self.0.load_held(pool) }
     }
 
-    /// Returns a counted reference to the object that the slot holds, which may outlive pools. One
-    /// read-modify-write, during which the epoch is pinned.
+    /// Returns a counted reference to the object that the slot holds, which may outlive pools.
+    /// Costs one read-modify-write, and a pin that ends with the call.
     pub fn load_full(&self) -> Ref<T> {
         held(self.0.load_full())
     }
@@ -141,8 +141,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     }
 
     /// Replaces the object with `r` and returns a reference to the old one. The returned reference
-    /// is a new one: the slot's own reference is retired, so [`Ref::get_mut`] fails until a drain
-    /// has released it.
+    /// is a new one. The slot's own reference is retired, so [`Ref::get_mut`] fails until a drain
+    /// has released that one.
     pub fn swap(&self, r: Ref<T>) -> Ref<T> {
         held(self.0.swap(Some(r)))
     }
@@ -222,7 +222,7 @@ impl<T: ?Sized + Send + Sync> Slot<Ref<T>> {
         unsafe { PoolRef::lend(Ref::payload(inner)) }
     }
 
-    /// Returns a counted reference to the object to which the slot's object refers. Three
+    /// Returns a counted reference to the object to which the slot's object refers. Costs three
     /// read-modify-writes.
     pub fn load_full_dyn(&self) -> Ref<T> {
         Ref::clone(&self.load_full())
@@ -331,8 +331,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
         self.swap(None)
     }
 
-    /// Replaces the content with `new` if it is `current`; `None` stands for an empty slot. See
-    /// [`Slot::compare_exchange`].
+    /// Replaces the content with `new` if the slot holds `current`; `None` stands for an empty
+    /// slot. See [`Slot::compare_exchange`].
     ///
     /// # Errors
     /// Returns `new` if the slot's content is not `current`.
@@ -398,7 +398,7 @@ pub struct SlotCache<S, T: ?Sized + 'static> {
 }
 
 impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache<S, T> {
-    /// Makes a cache of the slot, which it loads when it is first used.
+    /// Makes a cache of `slot`. The first [`load`](Self::load) reads the slot.
     pub fn new(slot: S) -> Self {
         Self { slot, last: None }
     }
@@ -406,17 +406,17 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
     /// Returns the object that the slot holds.
     ///
     /// If the slot has been changed since the last call, costs a
-    /// [`load_full`](crate::Slot::load_full) and the release of the object before.
+    /// [`load_full`](crate::Slot::load_full) and the release of the previous object.
     ///
     /// # Panics
-    /// With the panic of a destructor, if this cache had the last reference to the object before.
+    /// With the panic of a destructor, if this cache had the last reference to the previous object.
     pub fn load(&mut self) -> &Ref<T> {
         // The reference keeps its object's address from being used again, so an equal address means
         // the same object.
         let is_same = |last: &Ref<T>| self.slot.0.holds(last);
         if !self.last.as_ref().is_some_and(is_same) {
             let before = self.last.replace(self.slot.load_full());
-            // Dropped last, as its destructor is foreign code.
+            // Drops `before` last, as the object's destructor is foreign code.
             drop(before);
         }
         self.last.as_ref().expect("it was just set")

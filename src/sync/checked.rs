@@ -11,13 +11,13 @@
 //! * loom switches threads only at its own operations, so a plain write on the wrong side of the
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
 //!   [`Witness`] stands for memory that is written through raw pointers. `cargo xtask cells` finds
-//!   data that is in neither.
-//! * `compare_exchange_weak` never fails by itself. The mode `rmw` makes the
-//!   first one of each execution fail.
+//!   data that is in no such cell and has no witness.
+//! * `compare_exchange_weak` never fails by itself. In the mode `rmw` one of each execution fails:
+//!   the first, or with a seed one of the first four.
 //! * loom's waits never time out, and a real clock would make executions irreproducible: [`time`]
 //!   stands still, or passes only when nothing else can happen.
 //! * loom does not see a leak of a plain `Box`: memory that the crate allocates by hand goes
-//!   through loom's allocator, which counts.
+//!   through loom's allocator, which finds leaks.
 //!
 //! Every operation records its source location, and its ordering can be weakened from outside, by
 //! [`settings`]: that is how the models themselves are tested.

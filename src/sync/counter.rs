@@ -1,7 +1,7 @@
 //! Statistics, hints, settings, unique numbers and bits that detect misuse, which no model needs to check.
 //!
-//! They are relaxed atomics of the standard library in loom builds too, where each of their
-//! operations would only multiply the executions. This is sound because
+//! They are relaxed atomics of the standard library in loom builds, too: if loom saw their
+//! operations, each would only multiply the executions. This is sound because
 //!
 //! 1. they order nothing: every operation is `Relaxed`, which `ci/mutate.sh` checks, and
 //! 2. they never decide whether memory is freed, or whether something runs that must run or must
@@ -13,8 +13,8 @@
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// A figure for reports, written by one thread (by several threads with the `_shared` functions)
-/// and read by any. A counter decides nothing else; only its one writer, which reads exactly the
-/// values that it wrote, may use the difference between two of them.
+/// and read by any. A counter decides nothing else; but its one writer, which reads exactly the
+/// values that it wrote, may use the difference between two of these values.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Counter(AtomicU64);

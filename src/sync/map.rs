@@ -1,4 +1,4 @@
-//! A map and a list that call no foreign code while they are locked, and room in lists.
+//! A map and a list that call no foreign code under their locks, and functions that make room.
 //!
 //! The global allocator is foreign code, which may use this crate. So memory is allocated before
 //! the lock is taken, and freed after it is released; if the memory no longer suffices under the
@@ -33,7 +33,7 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
         drop(before);
     }
 
-    /// Returns the value of this key, which is `value` if there was none.
+    /// Returns the value of this key; inserts `value` first if there was none.
     pub(crate) fn get_or_insert(&self, key: K, value: V) -> V {
         self.with_room(|entries| entries.entry(key).or_insert(value).clone())
     }
@@ -87,8 +87,8 @@ impl<T> Living<T> {
         }
     }
 
-    /// Adds a value. Removes those that are gone only once the list is full, and then leaves room for
-    /// as many values as live: so the time for many values is linear in their number.
+    /// Adds a value. Removes those that are gone only when the list is full, and then makes room
+    /// for as many more as live: so the time for many values is linear in their number.
     pub(crate) fn add(&self, value: &Arc<T>) {
         let lives = |value: &Weak<T>| value.strong_count() > 0;
         let (mut spare, mut gone) = (Vec::new(), Vec::new());
@@ -129,8 +129,8 @@ impl<T> Living<T> {
     }
 }
 
-/// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
-/// threads that create objects one after the other find the index's entries in the cache.
+/// Hashes one address. Addresses in one page of memory get neighboring buckets, so that a thread
+/// that creates objects one after the other finds the buckets in the cache.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -150,7 +150,7 @@ impl Hasher for AddressHasher {
         let address = address as u64;
         let page = (address >> 12).wrapping_mul(ODD);
         let place = (address >> 4) & 0xFF;
-        // The table takes the bucket from the low bits of the hash, the shard from high bits, and
+        // A `DashMap` takes the bucket from the low bits of the hash, the shard from high bits, and
         // compares the seven highest bits.
         let tag = (address.wrapping_mul(ODD) >> 57) << 57;
         let mixed = (page >> 32) ^ ((page << 32) >> 7);
@@ -223,8 +223,8 @@ pub(crate) fn reserve<L: List>(access: impl Fn(&mut dyn FnMut(&mut L))) {
     }
 }
 
-/// Gives back most of the memory that a burst has left in a list, if the list has room for more than
-/// `kept` items. For `access`, see [`reserve`].
+/// Halves the memory that a burst has left in a list, if the list has room for more than `kept`
+/// items and uses less than a quarter of it. For `access`, see [`reserve`].
 #[inline]
 pub(crate) fn shrink<L: List>(kept: usize, access: impl Fn(&mut dyn FnMut(&mut L))) {
     let mut smaller = None;

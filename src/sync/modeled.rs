@@ -128,15 +128,15 @@ pub(crate) fn live_objects() -> Vec<(NonNull<u8>, &'static str)> {
     each.collect()
 }
 
-/// The number of words among which the keys are distributed, so that threads with different keys
-/// seldom share a word.
+/// The number of words among which a [`Map`] distributes its keys, so that threads with different
+/// keys seldom share a word.
 const WORDS: u64 = 4;
 
 /// A [`PlainMap`] whose operations the checker sees.
 ///
-/// It does not see the table's own lock, so each operation on a key first does a
-/// read-modify-write of the key's word. Threads may switch before the read-modify-write, but
-/// not between it and the operation.
+/// The checker does not see the table's own lock, so each operation on a key first does a
+/// read-modify-write of the key's word. Threads may switch before the read-modify-write, but not
+/// between it and the operation.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
     map: PlainMap<K, V>,

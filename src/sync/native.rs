@@ -1,6 +1,6 @@
-//! The standard library's atomics, locks and thread-locals; and what it lacks: values that are made
-//! at their first use and may be used meanwhile, a thread's exit that is noticed in destructors of
-//! pthread keys, too, thread-locals on systems without native ones, and the kernel's fence.
+//! The standard library's atomics, locks and thread-locals; and what std lacks: lazy values that
+//! may be used while they are made, a thread's exit that is noticed even if only pthread keys'
+//! destructors use the crate, thread-locals on systems without native ones, and the kernel's fence.
 
 use super::unchecked::{Locked, Monitor};
 use std::any::Any;
@@ -168,7 +168,7 @@ pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>;
     [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
 }
 
-/// Makes an array by evaluating the expression for each element. Constant here, but not under loom.
+/// Makes an array by evaluating the expression for each element. Constant here, not in models.
 macro_rules! array_of {
     ($item:expr; $n:expr) => {
         [const { $item }; $n]
@@ -176,7 +176,7 @@ macro_rules! array_of {
 }
 pub(crate) use array_of;
 
-/// Declares a function that is `const` here but not under loom, whose atomics have no constant
+/// Declares a function that is `const` here but not in models, as loom's atomics have no constant
 /// constructor.
 macro_rules! const_fn {
     ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis const fn $($rest)* };
@@ -224,7 +224,7 @@ struct ExitGuard(Cell<Option<fn()>>);
 impl Drop for ExitGuard {
     fn drop(&mut self) {
         if let Some(exit) = self.0.take() {
-            // First: `exit` may arm it again.
+            // Disarms first, as `exit` may arm the key again.
             late_exit::disarm();
             exit();
         }
@@ -249,12 +249,12 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 /// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
 /// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
 /// destructor of [`EXIT`], and never runs it. But a pthread key of our own still works, if such a
-/// destructor sets its value: the destructors of keys with a value run in up to four rounds
-/// (`PTHREAD_DESTRUCTOR_ITERATIONS`), and a value that is set in one round is found in that round
-/// or the next.
+/// destructor sets the value of our key: the destructors of keys with a value run in up to four
+/// rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`), and a value that is set in one round is found in that
+/// round or the next.
 ///
-/// One case remains open: a first use in the last round, by a key that is older than ours, on a
-/// thread that std still knows. The exit of that thread is not noticed.
+/// The exit is not noticed if the first use is in the last round: by a key whose destructor runs
+/// after ours; or, unless `STD_COMES_FIRST`, by any other key, while std still knows the thread.
 #[cfg(unix)]
 mod late_exit {
     use super::{EXIT, FORGOTTEN};
@@ -302,14 +302,14 @@ mod late_exit {
         key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) } == 0)
     }
 
-    /// Lets the destructor of the key's value on the calling thread call `exit`. Returns whether it
-    /// will.
+    /// Arranges for `run`, the destructor of the key, to call `exit` when the calling thread ends.
+    /// Returns whether that was possible.
     pub(super) fn arm(exit: fn()) -> bool {
         LATE.with(|late| late.exit.set(Some(exit)));
         set(ptr::without_provenance(1))
     }
 
-    /// Cancels the call: the thread has exited already.
+    /// Cancels the call of `exit`: the thread has exited already.
     pub(super) fn disarm() {
         set(ptr::null());
     }
@@ -363,14 +363,14 @@ pub(crate) mod membarrier {
         false
     }
 
-    /// Returns whether the process has the kernel's fence. The kernel, or a filter of system calls, may
-    /// refuse it to the first call, which registers the process.
+    /// Returns whether the process has the kernel's fence. The kernel, or a filter of system calls,
+    /// may refuse the first call, which registers the process.
     pub(crate) fn is_granted() -> bool {
         *IS_GRANTED
     }
 
-    /// A point between two accesses of this thread at which the kernel's fence may take effect: keeps the
-    /// compiler from moving them across it.
+    /// A point between two accesses of this thread at which the kernel's fence may take effect:
+    /// keeps the compiler from moving the accesses across it.
     #[inline(always)]
     pub(crate) fn point() {
         compiler_fence(Ordering::SeqCst);

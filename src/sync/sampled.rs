@@ -6,13 +6,13 @@
 //!
 //! * Atomics, locks, threads and statics are shuttle's. Statics and thread-locals are made anew in
 //!   each execution.
-//! * Time passes only in waits with a limit, each of which ends by its limit: the thread that should
-//!   wake it may be that slow. A wait without a limit ends only by a wake-up, so a missed one is a
-//!   deadlock, which shuttle reports.
-//! * Memory is at the same addresses in each execution, and never twice in one: the crate chooses by
-//!   address where it gathers some blocks. So the memory of an execution comes, in turn, from one arena,
-//!   whose alignment fixes the low bits of all addresses: a seed can be replayed. What is freed is
-//!   overwritten, so that a use of it is likely to fail.
+//! * Time passes only in waits with a limit. Each of them ends by its limit, as if the thread that
+//!   should end it were that slow. A wait without a limit ends only by a wake-up, so a missed one
+//!   is a deadlock, which shuttle reports.
+//! * Memory is at the same addresses in each execution, and no address is used twice in one:
+//!   batches of remote frees depend on the addresses of heaps. So all memory comes, in turn, from
+//!   one arena, whose alignment fixes the low bits of all addresses: a seed can be replayed. Freed
+//!   memory is overwritten, so that a use of it is likely to fail.
 
 use self::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use super::unchecked::{Locked, Monitor};
@@ -100,7 +100,7 @@ pub(crate) fn abort(why: &str) -> ! {
 /// Longer than the time that passes in any program.
 const YEARS: Duration = Duration::from_secs(1 << 30);
 
-/// The time since the execution began. No thread switches while it is locked.
+/// The time since the execution began. Threads do not switch while it is locked.
 static CLOCK: std::sync::Mutex<Duration> = std::sync::Mutex::new(Duration::ZERO);
 
 fn clock() -> std::sync::MutexGuard<'static, Duration> {
@@ -142,7 +142,7 @@ std::thread_local! {
 }
 
 /// A thread-local that, like a native one, can be accessed at any time in a thread's life. shuttle
-/// drops its own before the statics, whose destructors use them.
+/// drops its own thread-locals before the statics, whose destructors use thread-locals.
 pub(crate) struct Local<T: 'static>(fn() -> T);
 
 impl<T: 'static> Local<T> {
@@ -202,7 +202,7 @@ pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
     let at = USED.get().next_multiple_of(layout.align());
     USED.set(at + layout.size());
     assert!(USED.get() <= ARENA.size(), "the arena is used up");
-    // SAFETY: within the arena, by the assertion.
+    // SAFETY: `at` is within the arena, by the assertion.
     unsafe { FIRST.get().add(at) }
 }
 

@@ -1,4 +1,4 @@
-//! Waits without missed wake-ups: of one thread until others wake it, and of any for a change.
+//! Waits without missed wake-ups: [`Parker`] for one thread, [`Sleeper`] for any number of them.
 
 use super::{Monitor, elapsed};
 use std::time::Duration;

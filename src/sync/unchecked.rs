@@ -1,5 +1,5 @@
-//! The code that the standard library and shuttle share: cells, memory and numbers whose accesses
-//! nothing checks, and locks.
+//! The code that the standard library and shuttle share: cells, numbers and witnesses, whose
+//! accesses nothing checks, and locks.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::const_fn;

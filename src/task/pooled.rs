@@ -48,7 +48,7 @@ pub struct Pooled<F>(
 /// [`settle_scope`].
 ///
 /// # When not to use it
-/// On a thread that has a pool around its executor and clears it often enough.
+/// On a thread that has a pool around its executor and drains it often enough.
 ///
 /// # Threads
 /// `Pooled<F>` is Send if `F` is; each poll's pool belongs to the thread that polls.
@@ -134,7 +134,7 @@ impl Drop for DrainRoot {
             let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
             engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
-            // Runs claimed messages, too, as they may feed the root pool.
+            // Makes claimed releases (taken out of the inbox) too: they may feed the root pool.
             if pools.has_claimed() {
                 this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);

@@ -55,9 +55,9 @@ pub trait Wake: Send + Sync + 'static {
 struct Functions<W>(std::marker::PhantomData<W>);
 
 impl<W: Wake> Functions<W> {
-    /// Returns the table of the functions. Wakers are compared by its address ([`Waker::will_wake`]), and the
-    /// compiler may make a copy of a constant wherever it is used, so it is used here alone, in a function that is
-    /// not inlined: a `static` cannot depend on `W`.
+    /// Returns the table of the functions. [`Waker::will_wake`] compares tables by address, and the
+    /// compiler may copy a constant to each place that uses it. So only this function uses it, and
+    /// is not inlined: a `static` cannot depend on `W`.
     #[inline(never)]
     fn table() -> &'static RawWakerVTable {
         const { &RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop) }

@@ -1,8 +1,8 @@
 //! Messages that a thread has taken out of its inbox to run within budgets.
 //!
-//! Taking messages out costs the same for any number of them. Messages come newest first and run
-//! oldest first, so the thread first reverses them, one at a time: a budget in time limits that,
-//! too. The thread takes out no more until all of them have run, which keeps the order.
+//! Taking messages out costs the same for any number of them. An inbox has its newest message
+//! first, but the oldest runs first. So the thread reverses the messages, one at a time: a time
+//! budget limits that, too. It takes out no more until all of them have run, which keeps the order.
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;
@@ -76,7 +76,7 @@ impl ClaimedMessages {
         self.all_chains(|chain| chain.is_empty())
     }
 
-    /// Returns whether `f` returns false for all messages.
+    /// Returns whether there is no claimed message for which `f` returns true.
     pub(crate) fn none(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         self.all_chains(|chain| !chain.any(&mut f))
     }

@@ -1,10 +1,10 @@
 //! An inbox that counts the messages which have been sent to it and have not run yet.
 //!
-//! 1. A sender adds a message to `sent` before it pushes the message; if the inbox is closed or full, it
-//!    adds the message to `refused` as well.
-//! 2. The owner adds a message to `done` after it has run, or after it has been passed on and is
-//!    counted elsewhere.
-//! 3. So a message counts as waiting from before it can be found until after it has run, both in
+//! 1. A sender adds a message to `sent` before it pushes the message; if the inbox is closed or
+//!    full, the sender adds the message to `refused` as well.
+//! 2. The owner adds a message to `done` after the message has run, or after the owner has passed
+//!    it on to a place that counts it.
+//! 3. So a message counts as waiting from before the owner can find it until after it has run, in
 //!    the inbox and among the messages that the owner has taken out.
 //!
 //! Messages count by weight: the number of releases, or closures, that they stand for.
@@ -29,7 +29,7 @@ struct SenderSide {
     sent: AtomicU64,
     /// The weight of those messages in `sent` that were not accepted.
     refused: AtomicU64,
-    /// A former value of `done`, so that senders need not read what the owner writes all the time.
+    /// A copy of `done`, perhaps an old one. Senders read it first: the owner often writes `done`.
     done_before: Hint,
 }
 
@@ -39,22 +39,22 @@ impl CountedInbox {
         &self.shared.inbox
     }
 
-    /// Counts `n` releases or closures that are about to be sent; returns how many waited before,
-    /// including those that were refused.
+    /// Counts `n` releases or closures that are about to be sent. Returns the weight that waited
+    /// before, including all that was ever refused.
     pub(crate) fn announce(&self, n: u64) -> u64 {
         // Relaxed: a thread that sees that the message has run sees this count, too, by the Release
-        // of the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
+        // of the push, the Acquire of the take, and both of `done`. Model: shutdown_inbox.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
         sent.saturating_sub(self.done.load(Ordering::Relaxed))
     }
 
-    /// Counts `n` releases that are about to be sent, if fewer than `bound` wait; returns whether it has.
+    /// If fewer than `bound` wait, counts `n` releases that are about to be sent, and returns true.
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
-        // Read before `sent`: a message that is refused later makes no room for this one.
+        // Reads `refused` first, so `sent` includes it. A later refusal makes no room for these.
         let refused = self.refused();
         // Relaxed: the Release of the push, or of `refuse`, publishes this count.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;
-        // `done` only grows, so no more messages wait than this difference.
+        // `done_before` is at most `done`, so no more messages wait than this difference.
         if sent.saturating_sub(self.shared.done_before.get()) < bound {
             return true;
         }
@@ -99,7 +99,7 @@ impl CountedInbox {
 
     /// Counts `n` releases or closures that have run or been passed on. Owner only.
     pub(crate) fn count_done(&self, n: u64) {
-        // Relaxed: only the owner, the caller, writes it.
+        // Relaxed: only the owner, which is the caller, writes `done`.
         let done = self.done.load(Ordering::Relaxed);
         // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing
         // waiting sees the effects of all messages. Model: shutdown_inbox.
@@ -107,7 +107,7 @@ impl CountedInbox {
     }
 
     /// Returns how many releases or closures have been sent and have not run. The effects of those
-    /// that have run happen before this returns.
+    /// that have run happen before this function returns.
     pub(crate) fn waiting(&self) -> u64 {
         // Reads `sent` last, as a message counts as sent before it counts as done or refused.
         let gone = self.all_done() + self.refused();
@@ -115,8 +115,8 @@ impl CountedInbox {
         sent.saturating_sub(gone)
     }
 
-    /// Returns the sum of all counts, which only grow: while it does not change, no message is sent and
-    /// none runs.
+    /// Returns the sum of all counts. Each count only grows: while the sum does not change, no
+    /// message is sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
         let gone = self.all_done().wrapping_add(self.refused());
         gone.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
@@ -124,7 +124,7 @@ impl CountedInbox {
 
     fn all_done(&self) -> u64 {
         // Acquire: pairs with the Release in `count_done`, so that the caller sees the effects of
-        // messages that have run, and messages that they have sent. Model: inbox_never_empty.
+        // messages that have run, and messages that those have sent. Model: inbox_never_empty.
         self.done.load(Ordering::Acquire)
     }
 }

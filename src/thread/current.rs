@@ -23,7 +23,7 @@ pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
     REGISTRY.get(key)
 }
 
-/// A function that a thread's exit calls for a module above.
+/// A function of a module in a higher layer, which a thread's exit calls.
 type ExitHook = fn(&Arc<Record>);
 
 /// The modules that have a hook, in the order in which the hooks run.
@@ -47,7 +47,7 @@ struct CurrentThread {
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, by [`HookOf`].
     hooks: [Cell<Option<ExitHook>>; 4],
-    /// Called once more after the exit.
+    /// Called, once, by the first call of [`thread_exit`] that comes after the exit.
     late_hook: Cell<Option<fn()>>,
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
     CURRENT.with(|c| c.hooks[of as usize].set(Some(hook)));
 }
 
-/// Makes the calling thread call `hook` after its exit, as late as the system allows; never where
-/// it has no pthread keys. For a hook that ends what code has left open since.
+/// Makes the calling thread call `hook` after its exit, as late as the system allows; never if the
+/// system has no pthread keys. For a hook that closes what code has left open since the exit.
 pub(crate) fn set_late_hook(hook: fn()) {
     CURRENT.with(|c| c.late_hook.set(Some(hook)));
     at_thread_exit(thread_exit);
@@ -159,7 +159,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
     }
     key::set_own(key);
     words::set_current_label(current_label);
-    // `record` last: invariant 7 of `thread`.
+    // Sets `record` last: invariant 7 of `thread`.
     c.owner.set(Box::into_raw(owner));
     c.record.set(at);
     BY_ID.insert(id, key);
@@ -167,7 +167,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
 }
 
 /// Gives the calling thread a key and lets it exit at once: for a first use so late in the thread's
-/// teardown that nothing might notice its exit. No thread can send it messages or wait for it.
+/// teardown that nothing might notice the exit. No thread can send it messages or wait for it.
 #[cold]
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
@@ -177,13 +177,12 @@ fn enter_closed(c: &CurrentThread) {
     REGISTRY.leave(record.key());
 }
 
-/// Begins the exit: returns the record. Without a record, prevents the thread from being entered
-/// later.
+/// Begins the exit, and returns the record. If there is none, the thread cannot be entered from
+/// then on.
 fn leaving() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         c.exiting.set(true);
         if c.record.get().is_null() {
-            // The thread must not be entered from here on.
             c.exited.set(true);
             return None;
         }
@@ -192,8 +191,8 @@ fn leaving() -> Option<Arc<Record>> {
     })
 }
 
-/// Returns whether the calling thread's exit has begun. Foreign code may then use thread-locals that
-/// have been destroyed.
+/// Returns whether the calling thread's exit has begun. Foreign code that is called from then on
+/// may access thread-locals that have been destroyed.
 pub(crate) fn is_exiting() -> bool {
     CURRENT.with(|c| c.exiting.get() || c.exited.get())
 }
@@ -220,15 +219,16 @@ fn depart(record: &Record) {
     REGISTRY.leave(record.key());
 }
 
-/// Returns the calling thread's own figures, if it has been entered and has not exited.
+/// Returns the calling thread's figures, if the thread has been entered and has not exited.
 #[inline(always)]
 fn tally<'t>() -> Option<&'t Tally> {
     // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
     unsafe { CURRENT.with(|c| c.record.get()).as_ref() }.map(|record| &record.tally)
 }
 
-/// Returns the place of the pointer to the calling thread's record, which stays until the thread ends.
-/// The pointer is null before the thread is entered and after its exit.
+/// Returns the address of the thread-local pointer to the calling thread's record. The address is
+/// valid until the thread ends. The pointer is null before the thread is entered and after its
+/// exit.
 pub(crate) fn record_place() -> NonNull<Cell<*const Record>> {
     CURRENT.with(|c| NonNull::from(&c.record))
 }
@@ -252,8 +252,8 @@ fn tally_created_slow(n: u64) {
     }
 }
 
-/// Counts `n` objects destroyed by this thread. Does not enter the thread, whose first use of the
-/// crate may be in its teardown.
+/// Counts `n` objects destroyed by this thread. Does not enter the thread into the registry, as its
+/// first use of the crate may be in its teardown.
 #[inline(always)]
 pub(crate) fn tally_destroyed(n: u64) {
     match tally() {
@@ -289,8 +289,8 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// 5. Messages in the inboxes of a thread that never had a pool go to the orphans.
 /// 6. Look-ups no longer find the thread; its registry slot is free.
 ///
-/// Idempotent, except for the late hook. Destructors that run meanwhile cannot undo the exit:
-/// afterwards pools work detached, and implicit releases happen at once.
+/// Idempotent, except for the late hook. Destructors that run during the exit cannot undo it. After
+/// the exit, pools work detached, and `autorelease` without an open pool releases at once.
 pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
         if let Some(hook) = CURRENT.with(|c| c.late_hook.take()) {

@@ -1,16 +1,16 @@
 //! A queue that many threads push to and one empties: push, take all, close.
 //!
 //! A Treiber stack without a pop, so without an ABA problem: between a sender's load and its
-//! exchange, the head may be taken, and a new message pushed at the same address, without harm. (In
-//! Rust's model of pointers the link then has the provenance of the first message. No compiler
-//! today exploits that; avoiding it would take a lock, or addresses exposed as integers.) An inbox
-//! belongs to one thread and stays closed once that thread has closed it: a push that stalls midway
-//! reaches the intended thread, or is refused.
+//! exchange, the head may be taken, and a new message may be pushed at the same address, without
+//! harm. (In Rust's model of pointers the link then has the provenance of the first message. No
+//! compiler today exploits that; avoiding it would take a lock, or addresses exposed as integers.)
+//! An inbox belongs to one thread and stays closed once that thread has closed it: a push that
+//! stalls midway reaches the intended thread, or is refused.
 //!
 //! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it
-//! armed must wake the owner. List and marks are one word: a message between the owner's test and
-//! its sleep is noticed by the owner or the sender, and senders pay nothing while the owner is
-//! awake.
+//! armed must wake the owner. The list and the marks share one word: so the owner or the sender
+//! notices a message that comes between the owner's test and its sleep, and senders pay nothing
+//! while the owner is awake.
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -31,7 +31,7 @@ pub(crate) enum MessageKind {
     DestroyAnywhere,
     /// Destroy the dead object whose payload begins with the message, on the target thread only.
     DestroyAtHome,
-    /// Run a closure, only where the thread asks for it.
+    /// Run a closure, only where the thread asks for closures: never in a drain.
     Closure,
     /// Run a closure that a loop has accepted, on the target thread only.
     LoopClosure,
@@ -63,7 +63,7 @@ pub(crate) struct Node {
     weight: Cell<u32>,
     pub(crate) target: ThreadKey,
     /// A witness for the message's content, in models: written when the message is complete and
-    /// when it is taken. Otherwise zero-sized.
+    /// when it is taken. Without a model checker it is zero-sized.
     body: Witness,
 }
 
@@ -102,7 +102,7 @@ impl ClosureHead {
     }
 }
 
-// A message with one reference fits malloc's size class of 48 bytes. The checkers' types are larger.
+// A message with one reference fits malloc's size class of 48 bytes. Loom's types are larger.
 #[cfg(not(any(loom, releasepool_shuttle)))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
@@ -200,7 +200,7 @@ impl Chain {
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {
-            // Borrows the message: the chain still owns it, and a `Message` has no destructor.
+            // Only borrows the message: the chain still owns it, and a `Message` has no destructor.
             let message = Message(node);
             if f(&message) {
                 return true;
@@ -237,8 +237,8 @@ impl Iterator for Chain {
     }
 }
 
-/// A queue of messages that were taken out, oldest first. The messages themselves are linked, so a
-/// burst leaves no memory behind. Dropping a queue leaks its messages.
+/// A queue of messages that were taken out, oldest first. The messages are linked to each other, so
+/// a burst leaves no large buffer behind. Dropping a queue leaks its messages.
 #[derive(Debug)]
 pub(crate) struct Queue {
     first: Cell<*mut Node>,
@@ -352,8 +352,8 @@ impl Inbox {
             if head == closed_mark() {
                 return Err(message);
             }
-            // Treats *armed* and *nudged* alike, as one test costs less: a nudged owner is awake,
-            // or about to be, and need not be woken again.
+            // Treats *armed* and *nudged* alike, as one test costs less. (A nudged owner is awake,
+            // or about to be, and need not be woken again.)
             let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
@@ -374,9 +374,9 @@ impl Inbox {
         }
     }
 
-    /// Makes [`has_messages`](Self::has_messages) return true until the owner takes, even if the
-    /// inbox is empty. The owner then sees what the caller wrote before this call. For any thread.
-    /// Returns whether the caller must wake the owner.
+    /// Makes [`has_messages`](Self::has_messages) return true until the owner takes the messages,
+    /// even if there are none. The owner then sees what the caller wrote before this call. Any
+    /// thread may call this. Returns whether the caller must wake the owner.
     pub(crate) fn nudge(&self) -> PushOutcome {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
@@ -384,8 +384,8 @@ impl Inbox {
                 return PushOutcome::OwnerAwake;
             }
             let now = if is_message(head) { head } else { nudge_mark() };
-            // Release: pairs with the Acquire of `take`, even if the exchange keeps the head.
-            // Model: inbox_nudge.
+            // Release: pairs with the Acquire of `take`, even if the exchange leaves the head as it
+            // is. Model: inbox_nudge.
             match self
                 .head
                 .compare_exchange_weak(head, now, Ordering::Release, Ordering::Relaxed)
@@ -445,10 +445,10 @@ impl Inbox {
         was_empty.is_ok()
     }
 
-    /// Ends the arming: pushes no longer wake the owner; owner only, when it is awake. A push that
-    /// came before may still wake it.
+    /// Ends the arming, so that pushes no longer wake the owner. Owner only, when it is awake. A
+    /// push that found the inbox armed may still wake the owner later.
     pub(crate) fn disarm(&self) {
-        // Relaxed: it publishes nothing.
+        // Relaxed: disarming publishes nothing.
         if self.head.load(Ordering::Relaxed) == armed_mark() {
             let _ = self.head.compare_exchange(
                 armed_mark(),

@@ -59,7 +59,7 @@ local! {
     static OWN: Cell<ThreadKey> = Cell::new(ThreadKey::NOBODY);
 }
 
-/// Sets the calling thread's key, when it is entered into the registry.
+/// Sets the calling thread's key, when the thread is entered into the registry.
 pub(super) fn set_own(key: ThreadKey) {
     OWN.with(|own| own.set(key));
 }

@@ -12,10 +12,10 @@ pub(crate) struct LazyTimer(Hint);
 
 /// The timer is not running.
 const STOPPED: u64 = 0;
-/// The value of a timer that runs and that no other thread has read yet.
+/// The timer runs, and no other thread has read it since its start.
 const UNSEEN: u64 = 1;
-/// The bit that is set once the activity has been reported. The other bits are the time at which it
-/// was first seen, in milliseconds, plus two.
+/// The bit that is set once the activity has been reported. The other bits are the time at which
+/// the activity was first seen, in milliseconds, plus two.
 const REPORTED: u64 = 1 << 63;
 
 impl LazyTimer {
@@ -38,20 +38,20 @@ impl LazyTimer {
         self.0.get() != STOPPED
     }
 
-    /// Reads the timer at the time `now`. If it is running and was first seen at least `long` ago,
+    /// Reads the timer at the time `now`. If the timer runs and was first seen at least `long` ago,
     /// returns the time since then; only once for each start.
     pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
         let stamp = now.as_millis() as u64 + 2;
         match self.0.get() {
             STOPPED => None,
             UNSEEN => {
-                // Keeps a stop or restart that another thread has made meanwhile.
+                // Changes nothing if another thread has stopped or restarted the timer.
                 self.0.replace_if(UNSEEN, stamp);
                 None
             }
             seen => {
-                // The age is 0 once the activity has been reported: the bit makes `seen` later than
-                // any time.
+                // The age is 0 once the activity has been reported: with that bit, `seen` is later
+                // than any time.
                 let age = Duration::from_millis(stamp.saturating_sub(seen));
                 let is_due = age >= long && self.0.replace_if(seen, seen | REPORTED);
                 is_due.then_some(age)

@@ -1,12 +1,12 @@
-//! Messages whose target has ended, and references that slots have retired and no pin delays any more.
+//! Messages whose target has ended, and retired references that no pinned pool can lend any more.
 //!
 //! Any outermost drain makes the releases. Only `quiesce` and `shutdown` run the closures, and
 //! never on the thread that took over the registry slot of a closure's target.
 //!
 //! 1. A message counts as *outstanding* from before it is pushed until after all its parts have
-//!    run, on any threads: a thread that reads zero cannot have missed a message.
+//!    run, on whichever threads: so a thread that reads zero has missed no message.
 //! 2. A thread that runs orphans takes all of them out, as a pop would have an ABA problem, and
-//!    puts back those that it does not run, so that other threads can run them.
+//!    puts back the messages that it does not run, so that other threads can run them.
 
 use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
 use super::key::{ThreadKey, own_key};
@@ -61,7 +61,7 @@ global! {
 }
 
 local! {
-    /// The number of orphans that this thread is running, one inside another.
+    /// The number of orphans that this thread is running, each inside the one before.
     static RUNNING_HERE: Cell<usize> = Cell::new(0);
 }
 
@@ -101,8 +101,8 @@ impl Orphans {
 
     fn put(&self, message: Message) {
         let kind = message.kind();
-        // The target has pools, whose exit runs all messages that its inbox accepted (invariant 6 of
-        // `thread`).
+        // The target of a `DestroyAtHome` has pools, whose exit runs all messages that its inbox
+        // accepted (invariant 6 of `thread`).
         assert_ne!(
             kind,
             MessageKind::DestroyAtHome,
@@ -131,7 +131,7 @@ impl Orphans {
 
     /// Returns the number of releases that any drain may make now, for reports.
     pub(crate) fn ready(&self) -> usize {
-        // The count is briefly below zero if a batch is taken before it has been counted.
+        // Not negative, as `adopt` counts releases before a thread can take them.
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
@@ -164,7 +164,7 @@ impl Orphans {
     }
 
     /// Takes all orphaned releases: if `quickly`, newest first, at the same cost for any number;
-    /// else in the order in which they came.
+    /// otherwise oldest first.
     pub(crate) fn claim(&self, quickly: bool) -> OrphanClaim {
         let chain = if quickly {
             self.releases.take_newest_first()
@@ -176,8 +176,8 @@ impl Orphans {
         OrphanClaim { chain, others }
     }
 
-    /// Calls `run` for every orphaned closure, except closures to a thread whose registry slot the
-    /// caller has taken over, even if the caller has ended since. Returns whether it ran any.
+    /// Calls `run` for every orphaned closure, except closures that were sent to another owner of
+    /// the calling thread's registry slot. Returns whether it ran any.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> bool {
         let mut ran = false;
         let mut taken = false;
@@ -195,7 +195,7 @@ impl Orphans {
                 return ran;
             };
             // Reads this thread's key each time, as the previous closure may have entered the
-            // thread.
+            // thread into the registry.
             let target = call.target();
             if own_key().is_some_and(|me| me.index() == target.index() && me != target) {
                 self.put(call);
@@ -206,7 +206,7 @@ impl Orphans {
         }
     }
 
-    /// Calls `run`, which runs an orphan of this weight to its end.
+    /// Calls `run`, which runs an orphan of this weight completely, and counts that.
     fn run_one(&self, weight: u64, run: impl FnOnce()) {
         run_counted(run);
         self.count_ran(weight);
@@ -214,15 +214,15 @@ impl Orphans {
 
     fn count_ran(&self, n: u64) {
         // Release: pairs with the Acquire in `ran`, so that a thread that sees this count sees the
-        // release's effects. Model: shutdown_orphan_to_root.
+        // effects of the orphans in it. Model: shutdown_orphan_to_root.
         self.ran.fetch_add(n, Ordering::Release);
         // Release: pairs with the Acquire in `all`, so that a thread that sees no orphan left sees
-        // the effects of all. Model: orphans_quiesce.
+        // the effects of all orphans. Model: orphans_quiesce.
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Calls `part` with the next message of `claim`. `part` makes as many of the message's
-    /// releases as it likes, and returns the rest. Returns whether there was a message.
+    /// Calls `part` with the next message of `claim`. `part` makes as many of its releases as it
+    /// likes, and returns the message if it has more. Returns whether there was one.
     pub(crate) fn run_part(
         &self,
         claim: &mut OrphanClaim,
@@ -258,8 +258,8 @@ impl Orphans {
     }
 }
 
-/// Calls `run`, which runs an orphan, and meanwhile counts one orphan as running here: of a message
-/// with many releases, one is made at a time, and the others wait.
+/// Calls `run`, which runs an orphan, and meanwhile counts one orphan as running on this thread.
+/// That holds for a message with many releases, too: one is made at a time, and the others wait.
 fn run_counted(run: impl FnOnce()) {
     RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();

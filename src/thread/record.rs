@@ -10,8 +10,8 @@ use crate::sync::thread::{ThreadId, current_id, current_name, kernel_id};
 use crate::sync::{Counter, Hint, Setting, described};
 use std::sync::{Mutex, PoisonError};
 
-/// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
-/// when the thread exits.
+/// The shared state of one thread. It lives as long as a handle, the thread or its registry slot
+/// refers to it. Its inboxes close when the thread exits.
 ///
 /// Any thread may read the fields, send messages, and wake the thread. Only the thread itself arms,
 /// empties and closes its inboxes, and writes `tally` and `outside`.
@@ -34,11 +34,11 @@ pub(crate) struct Record {
     pub(crate) tally: Tally,
     /// 1 once the thread has made its pools; written by the thread only.
     had_pools: Setting,
-    /// The number of posted closures at which the next event is due; 0 stands for the first.
+    /// The number of waiting closures at which the next event is due; 0 if the watermark is next.
     posts_mark: Hint,
 }
 
-/// From this number of waiting closures on, events report that they wait.
+/// When this many posted closures wait, an event reports that.
 const POSTS_WATERMARK: u64 = 10_000;
 
 /// Figures of one thread, written by that thread only.
@@ -49,8 +49,8 @@ pub(crate) struct Tally {
     pub(crate) handed_over: Counter,
 }
 
-/// Facts about a thread for readers outside of the process. Only the thread writes them. Code here
-/// reads only `frames`, as the index of a frame that no loop makes.
+/// Facts about a thread for readers outside of the process. Only the thread writes them. The crate
+/// itself reads only `frames`, as the index of a frame that no loop makes.
 #[derive(Debug, Default)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
@@ -169,16 +169,16 @@ impl Record {
         }
     }
 
-    /// Makes the thread wake senders that wait for room; for a sender that goes away after a
-    /// refusal. Its release counted as waiting until then, so others may have found no room because
-    /// of it, and perhaps nothing else that waits would wake them.
+    /// Makes the thread, a reclaimer's, wake the senders that wait for room. A sender that gives up
+    /// after a refusal calls this: until then its release counted as waiting, so another sender may
+    /// sleep because of it, and perhaps nothing else that waits would wake that sender.
     pub(crate) fn look_for_room_again(&self) {
         // Model: drop_later_refused, drop_later_refused_release.
         self.nudge();
     }
 
-    /// Returns whether the thread has, or has had, pools, whose exit runs what its inboxes accept.
-    /// True for a caller that knows of the thread by something that the thread did with its pools.
+    /// Returns whether the thread has made pools, whose exit runs what its inboxes accept. True for
+    /// a caller that knows of the thread by what the thread has done with its pools.
     pub(crate) fn had_pools(&self) -> bool {
         self.had_pools.get() != 0
     }
@@ -188,8 +188,8 @@ impl Record {
         self.had_pools.set(1);
     }
 
-    /// Returns the sum of the counts of both inboxes, which only grow: while it does not change, no message is
-    /// sent and none runs.
+    /// Returns the sum of the counts of both inboxes. Each count only grows: while the sum does not
+    /// change, no message is sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }
@@ -201,9 +201,9 @@ impl Record {
 
     /// Arms the inboxes, so that the next message wakes the thread; the inbox for releases only if
     /// `for_releases`, as a thread inside a destructor cannot make releases. Returns false, and
-    /// arms nothing, if a message waits already or the thread accepts no more.
+    /// arms nothing, if a message waits already or the thread accepts no more messages.
     pub(crate) fn arm(&self, for_releases: bool) -> bool {
-        // An outer loop of the thread may have armed them.
+        // An outer loop of the thread may have armed the inboxes.
         self.disarm();
         if !self.calls.inbox().arm() {
             return false;
@@ -227,8 +227,8 @@ impl Record {
     }
 }
 
-/// The sums of the figures of exited threads, and of threads without a record. Only these sums are
-/// shared, so only they are counted by read-modify-writes.
+/// The sums of the figures of exited threads, and of threads without a record. Several threads
+/// write these sums, so they are counted by read-modify-writes; the figures of one thread are not.
 pub(crate) static DEPARTED: Tally = Tally {
     created: Counter::new(),
     destroyed: Counter::new(),
@@ -236,8 +236,8 @@ pub(crate) static DEPARTED: Tally = Tally {
 };
 
 /// Locked while a thread that exits adds its figures to [`DEPARTED`], and while figures are summed
-/// up, so that each counts once. The lock is std's even in loom builds, as nothing yields while it
-/// is held.
+/// up, so that each counts once. The lock is std's even in loom builds: no code that runs under it
+/// yields to loom's scheduler.
 static FIGURES: Mutex<()> = Mutex::new(());
 
 /// Calls `f` while no thread moves its figures to [`DEPARTED`]. `f` must neither run foreign code

@@ -10,7 +10,7 @@
 //! the newest free slot, or grows the table if there is none. The head of the list is one word with
 //! a tag that each push increments. So a pop fails and retries if other threads have popped the
 //! slot that it saw and pushed it back meanwhile (the ABA problem). A pop would go wrong only if
-//! exactly 2^32 threads left in between.
+//! exactly 2^32 threads left during it.
 
 use super::key::ThreadKey;
 use super::record::Record;
@@ -73,7 +73,7 @@ unsafe impl Send for Registry {}
 unsafe impl Sync for Registry {}
 
 global! {
-    /// All threads that ever used the crate.
+    /// The table of the threads that use the crate.
     pub(crate) static REGISTRY: Registry = Registry::new();
 }
 
@@ -88,7 +88,7 @@ fn slots_in(bucket: usize) -> usize {
     FIRST << bucket
 }
 
-/// Returns the head of the list of free slots once slot `index` has been pushed onto `head`.
+/// Returns the head that replaces `head` when slot `index` is pushed onto the list of free slots.
 fn pushed(head: u64, index: usize) -> u64 {
     (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1)
 }
@@ -110,7 +110,7 @@ impl Registry {
 
     fn slot(&self, index: usize) -> Option<&RegistrySlot> {
         let (bucket, place) = locate(index);
-        // Acquire: pairs with the Release in `grow`, so that the slots are seen initialized.
+        // Acquire: pairs with the Release in `add_bucket`, so that the slots are seen initialized.
         // Model: registry_iterate.
         let slots = self.buckets.get(bucket)?.load(Ordering::Acquire);
         if slots.is_null() {
@@ -169,7 +169,7 @@ impl Registry {
             .record
             .with_mut(|place| unsafe { (*place).replace(new) });
         // Release: pairs with the Acquire of a reader's announcement, so that the reader sees the
-        // record. This is an addition, as readers come and go meanwhile. Model: registry_iterate.
+        // record. It is an addition, as readers come and go meanwhile. Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
         record
     }
@@ -204,8 +204,8 @@ impl Registry {
             return None;
         }
         let claimed = state + GENERATION + CLAIMING;
-        // Acquire: pairs with the Release by which the last reader left (and the previous thread),
-        // so that their use of the record happens before it is replaced.
+        // Acquire: pairs with the Release by which the last reader, and the previous thread, left,
+        // so that their use of the record happens before the record is replaced.
         // Model: registry_lookup_reuse.
         slot.state
             .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
@@ -217,7 +217,7 @@ impl Registry {
         })
     }
 
-    /// Pushes a free slot, which is not in the list, onto it.
+    /// Pushes a free slot, which is not in the list of free slots, onto that list.
     fn push_free(&self, index: usize) {
         let slot = || {
             self.slot(index)
@@ -250,8 +250,8 @@ impl Registry {
             let head = self.free.load(Ordering::Acquire);
             let index = ((head & INDEX) as usize).checked_sub(1)?;
             let slot = self.slot(index)?;
-            // Relaxed: this reads the value that was pushed with the tag in `head`; if not, the tag
-            // has changed, too, and the exchange fails.
+            // Relaxed: if this reads another value than the one that was pushed with the tag in
+            // `head`, the tag has changed, too, and the exchange fails.
             let next = slot.next.load(Ordering::Relaxed);
             // Relaxed: the exchange publishes nothing; it keeps the tag.
             if self
@@ -276,7 +276,7 @@ impl Registry {
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
         // Release: pairs with the Acquire in `all` and `get`, so that a caller that no longer finds
-        // the thread sees all that it did. Model: shutdown_exit.
+        // the thread sees all that the thread did. Model: shutdown_exit.
         slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are exhausted is never reused.
         if key.generation() != u32::MAX {
@@ -287,8 +287,8 @@ impl Registry {
     /// Returns the record of the thread with this key, if it has not left. Wait-free.
     pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
         let slot = self.slot(key.index() as usize)?;
-        // Acquire: pairs with the Release of the publication in `claim`, and with that in `leave`.
-        // Model: shutdown_exit_post.
+        // Acquire: pairs with the Release by which `claim` publishes the record, and with that in
+        // `leave`. Model: shutdown_exit_post.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
             // SAFETY: the slot was LIVE when this reader announced itself, so the record is
@@ -307,7 +307,7 @@ impl Registry {
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
-            // If the slot is LIVE, `get` checks it again.
+            // Only a first test: `get` tests again whether the slot is LIVE.
             // Acquire: pairs with the Release in `leave`. Model: shutdown_exit_post.
             let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
 /// return a handle, or `None` if there is no such thread or it is ending;
 /// [`LoopProxy::thread`](crate::frame::LoopProxy::thread) and
-/// [`Reclaimer::thread`](crate::Reclaimer::thread) return that of a loop and of a reclaimer.
+/// [`Reclaimer::thread`](crate::Reclaimer::thread) return the handle of their thread.
 ///
 /// # Example
 /// ```
@@ -176,7 +176,7 @@ impl ThreadHandle {
         drop(super::current::current());
         let head = ClosureHead::new(kind, self.key(), ClosureMessage::<F>::run);
         let call = boxed(ClosureMessage { head, f });
-        // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
+        // SAFETY: the only pointer to the new message, which `run` frees; the closure is `Send`.
         unsafe { Message::from_raw(call.cast()) }
     }
 }

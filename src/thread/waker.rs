@@ -17,8 +17,8 @@ pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct ThreadWaker {
     parker: Parker,
-    /// The hooks, of which only the last one is called. The lock is std's even in loom builds, as
-    /// nothing yields while it is held.
+    /// The hooks, of which only the last one is called. The lock is std's even in loom builds: no
+    /// code that runs under it yields to loom's scheduler.
     hooks: Mutex<Vec<WakeHook>>,
 }
 
@@ -52,8 +52,8 @@ impl ThreadWaker {
     }
 }
 
-/// One of the hooks of a thread: the one that was set last is called, and when it is removed, the one
-/// before it is called again.
+/// The place of one hook of a thread. The waker calls the hook that was set last; when that one is
+/// removed, it calls the hook that was set before.
 #[derive(Default)]
 pub(crate) struct HookPlace(Option<WakeHook>);
 
@@ -64,8 +64,8 @@ impl std::panic::RefUnwindSafe for HookPlace {}
 impl HookPlace {
     /// Sets, replaces or removes the hook. For the thread itself.
     pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {
-        // Adds the new one before the old one goes, so that no wake-up goes to an outer loop. Nothing is
-        // allocated or dropped under the lock, as both may run foreign code.
+        // Adds the new hook before it removes the old one: otherwise a wake-up might go to an outer
+        // loop. Nothing is allocated or dropped under the lock, as both may run foreign code.
         if let Some(hook) = hook.clone() {
             let hooks = |f: &mut dyn FnMut(&mut Vec<WakeHook>)| f(&mut waker.lock());
             with_room(hooks, |hooks| hooks.push(hook));

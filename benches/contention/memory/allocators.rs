@@ -46,7 +46,7 @@ pub struct Ours<const PROCESS: bool>(BlockAllocator);
 
 static SEPARATE: LazyLock<BlockAllocator> = LazyLock::new(BlockAllocator::new);
 
-// SAFETY: the contract of `BlockAllocator`.
+// SAFETY: `BlockAllocator` has this contract, too.
 unsafe impl<const PROCESS: bool> Memory for Ours<PROCESS> {
     const NAME: &str = if PROCESS {
         "BlockAllocator::process()"
@@ -69,12 +69,12 @@ unsafe impl<const PROCESS: bool> Memory for Ours<PROCESS> {
 
     #[inline]
     unsafe fn dealloc(&mut self, p: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's contract, for the allocator that `alloc` uses.
+        // SAFETY: by the caller's contract, `p` is from `alloc`, which uses the same allocator.
         unsafe { self.0.dealloc(p, layout) }
     }
 }
 
-// SAFETY: a `BlockAllocator` is one for all threads.
+// SAFETY: any thread may free a block of a `BlockAllocator`.
 unsafe impl<const PROCESS: bool> Shared for Ours<PROCESS> {}
 
 // --- global allocators ---------------------------------------------------------
@@ -108,7 +108,7 @@ impl Global for snmalloc_rs::SnMalloc {
 /// A global allocator as [`Memory`].
 pub struct By<G>(PhantomData<G>);
 
-// SAFETY: the contract of `GlobalAlloc`.
+// SAFETY: `GlobalAlloc` has this contract, too.
 unsafe impl<G: Global> Memory for By<G> {
     const NAME: &str = G::NAME;
 
@@ -118,23 +118,23 @@ unsafe impl<G: Global> Memory for By<G> {
 
     #[inline]
     fn alloc(&mut self, layout: Layout) -> NonNull<u8> {
-        // SAFETY: the layout has a size.
+        // SAFETY: by the contract of `alloc`, the layout has a non-zero size.
         NonNull::new(unsafe { G::ALLOCATOR.alloc(layout) }).expect("the system has memory")
     }
 
     #[inline]
     unsafe fn dealloc(&mut self, p: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's contract, for the allocator that `alloc` uses.
+        // SAFETY: by the caller's contract, `p` is from `alloc`, which uses the same allocator.
         unsafe { G::ALLOCATOR.dealloc(p.as_ptr(), layout) }
     }
 }
 
-// SAFETY: a global allocator is one for all threads.
+// SAFETY: any thread may free memory of a global allocator.
 unsafe impl<G: Global> Shared for By<G> {}
 
 // --- bumpalo -------------------------------------------------------------------
 
-// SAFETY: no memory is reused before `reset`.
+// SAFETY: bumpalo reuses no memory before `reset`.
 unsafe impl Memory for Bump {
     const NAME: &str = "bumpalo, all freed at once";
 

@@ -48,7 +48,7 @@ pub struct Checked<M>(M);
 /// Bytes at the beginning of a block that workloads write to.
 const TOUCHED: usize = 8;
 
-/// Returns the rest of a block.
+/// Returns the bytes of a block that workloads do not write to.
 ///
 /// # Safety
 /// The caller owns the block, and all of it is initialized.
@@ -96,7 +96,7 @@ unsafe impl<M: Memory> Memory for Checked<M> {
         // SAFETY: the caller owns the block, and `alloc` initialized it.
         let intact = unsafe { rest(block, layout) }.iter().all(|b| *b == mark);
         assert!(intact, "{}: a block was overwritten", M::NAME);
-        // SAFETY: the caller's contract; the block came from this allocator's `alloc`.
+        // SAFETY: by the caller's contract, the block came from this allocator's `alloc`.
         unsafe { self.0.dealloc(block, layout) };
     }
 
@@ -105,7 +105,7 @@ unsafe impl<M: Memory> Memory for Checked<M> {
     }
 }
 
-// SAFETY: the checked allocator is one for all threads, and the ledger is behind a mutex.
+// SAFETY: any thread may free memory of `M`, and the ledger is behind a mutex.
 unsafe impl<M: Shared> Shared for Checked<M> {}
 
 /// Runs a checked workload and returns what it did.

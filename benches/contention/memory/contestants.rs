@@ -14,12 +14,12 @@ type Works = fn(Work) -> Option<Workload>;
 
 pub struct Contestant {
     pub name: &'static str,
-    /// [`Role::Peer`] if targets are about it, [`Role::Reference`] if it cannot free single blocks.
+    /// [`Role::Peer`] if targets name it, [`Role::Reference`] if it cannot free single blocks.
     pub role: Role,
     pub work: Works,
     /// The works with every block checked.
     pub checked: Works,
-    /// Allocates many objects, in a process of its own.
+    /// Allocates many objects and returns their size and the peak, in a process of its own.
     pub usage: fn(bool) -> [u64; 2],
 }
 
@@ -34,7 +34,7 @@ fn shared<M: Shared>(work: Work) -> Option<Workload> {
     })
 }
 
-/// The work for allocators that cannot.
+/// The work for allocators that cannot free single blocks.
 fn in_batches<M: Memory>(work: Work) -> Option<Workload> {
     match work {
         Work::Lifo => Some(lifo::<M>()),

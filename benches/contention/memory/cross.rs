@@ -60,8 +60,8 @@ impl Pipe {
     }
 }
 
-/// Starts the thread that frees: for each number of turns that it gets, it sends how long they took. It sleeps
-/// while other workloads are measured, and ends with the channel.
+/// Starts the thread that frees. For each number of turns that the thread gets, it sends how long
+/// they took. The thread sleeps while other workloads are measured, and ends with the channel.
 fn freeing<M: Shared>(pipe: Arc<Pipe>) -> (Sender<u64>, Receiver<Duration>) {
     let ((turns, orders), (done, times)) = (channel(), channel());
     thread::spawn(move || {
@@ -84,8 +84,8 @@ fn freeing<M: Shared>(pipe: Arc<Pipe>) -> (Sender<u64>, Receiver<Duration>) {
     (turns, times)
 }
 
-/// Returns the allocation of blocks on one thread and their release on another. The time is the
-/// longer one of both threads.
+/// Returns a workload in which one thread allocates blocks and another one frees them. The time is
+/// that of the thread which takes longer.
 pub fn cross<M: Shared>() -> Workload {
     Workload::new(M::NAME, SENT as u64, || {
         let pipe = Arc::new(Pipe::new());

@@ -4,10 +4,10 @@ use super::contestants;
 use super::works::OBJECTS;
 use releasepool_benches::{resident, terminal};
 
-/// The prefix of work with mixed sizes.
+/// The prefix of an allocator's name that asks for blocks of mixed sizes.
 const MIXED: &str = "mixed: ";
 
-/// Returns the memory of an allocator of this name, in a process for it.
+/// Returns the memory that the allocator of this name takes; called in a process for it alone.
 pub fn apart(name: &str) -> Option<Vec<u64>> {
     let mixed = name.strip_prefix(MIXED);
     let all = contestants::all();

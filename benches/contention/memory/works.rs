@@ -38,7 +38,7 @@ pub const SIZES: RangeInclusive<usize> = 16..=640;
 /// Blocks that are alive at the same time.
 const BATCH: u64 = 1_000;
 
-/// Pairs in a turn.
+/// Operations in a turn: an allocation and a release each.
 const LOOP: u64 = 1_000;
 
 /// Returns a layout with the alignment of most objects.
@@ -58,7 +58,7 @@ pub fn fresh<M: Memory>(memory: &mut M, layout: Layout, seed: u64) -> NonNull<u8
     black_box(block)
 }
 
-/// Returns the allocation and release of one block at a time.
+/// Returns a workload that allocates and frees one block at a time.
 pub fn pairs<M: Memory>() -> Workload {
     Workload::timed(M::NAME, LOOP, M::here, |memory| {
         for seed in 0..LOOP {
@@ -80,7 +80,7 @@ fn batches<M: Memory>(free: fn(&mut Vec<NonNull<u8>>, &mut M)) -> Workload {
     })
 }
 
-/// Returns a batch of blocks, freed in the reverse order of their allocation.
+/// Returns a workload that frees a batch of blocks in the reverse order of their allocation.
 pub fn lifo<M: Memory>() -> Workload {
     batches::<M>(|blocks, memory| {
         while let Some(block) = blocks.pop() {
@@ -90,7 +90,7 @@ pub fn lifo<M: Memory>() -> Workload {
     })
 }
 
-/// Returns a batch of blocks, freed in the order of their allocation.
+/// Returns a workload that frees a batch of blocks in the order of their allocation.
 pub fn fifo<M: Memory>() -> Workload {
     batches::<M>(|blocks, memory| {
         for block in blocks.drain(..) {
@@ -176,7 +176,7 @@ impl<M: Memory> Drop for Live<M> {
     }
 }
 
-/// Returns the replacement of one of many live blocks, chosen at random.
+/// Returns a workload that replaces many live blocks, one at a time, chosen at random.
 pub fn mixed<M: Memory>() -> Workload {
     let make = || {
         let mut live = Live::<M>::none(BATCH as usize, SIZES);
@@ -226,7 +226,7 @@ type Value = [u64; 8];
 
 type DropAll = fn(&mut Vec<StackBox<'static, Value>>);
 
-/// Returns boxes in a `StackAllocator`, which is empty after each turn and need not be reset.
+/// Returns a workload of boxes in a `StackAllocator`, which each turn leaves empty without a reset.
 fn boxes(name: &'static str, drop_all: DropAll) -> Workload {
     Workload::new(name, BATCH, move || {
         // Leaked, as the boxes in the vector refer to it.
@@ -257,7 +257,7 @@ pub fn oldest_first() -> Workload {
     boxes("StackAllocator, oldest first", Vec::clear).role(Role::Ours)
 }
 
-/// Returns values in bumpalo, which drops nothing and reuses all memory at once.
+/// Returns a workload of values in bumpalo, which drops nothing and reuses all memory at once.
 pub fn bumpalo() -> Workload {
     let make = || Bump::with_capacity(2 * BATCH as usize * size_of::<Value>());
     let workload = Workload::timed("bumpalo, reset", BATCH, make, |bump| {

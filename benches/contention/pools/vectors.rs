@@ -67,7 +67,7 @@ impl<P: Payload> Pointer<P> for ArenaArc<P> {
 
 /// A vector of pointers. An inner pool is the end of the vector.
 pub struct Kept<P, R: Pointer<P>> {
-    // Before what is shared, where the objects may be.
+    // Dropped before `shared`, in which the objects may have their memory.
     kept: Vec<R>,
     shared: Arc<R::Shared>,
 }
@@ -140,8 +140,7 @@ impl<P: Payload> Pools<P> for Bumped<P> {
     #[inline(always)]
     fn drain(&mut self) {
         for value in black_box(&mut self.kept).drain(..) {
-            // SAFETY: `add` has written it, it is dropped once, and its memory is there until the
-            // reset below.
+            // SAFETY: `add` has written the value; each is dropped once, before the reset below.
             unsafe { ptr::drop_in_place(value.as_ptr()) };
         }
         self.bump.reset();
@@ -151,7 +150,8 @@ impl<P: Payload> Pools<P> for Bumped<P> {
 impl<P> Drop for Bumped<P> {
     fn drop(&mut self) {
         for value in self.kept.drain(..) {
-            // SAFETY: as in `drain`; the allocator is dropped after this.
+            // SAFETY: `add` has written the value, it is dropped once, and `bump` is dropped after
+            // this.
             unsafe { ptr::drop_in_place(value.as_ptr()) };
         }
     }

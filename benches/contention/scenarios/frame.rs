@@ -22,7 +22,7 @@ const TEMPORARIES: u64 = 7;
 const USES: u64 = 2;
 const HANDED: u64 = 1;
 
-/// Uses of an object that all threads share: for a moment, or until the pool is drained.
+/// A function that uses a shared object, for a moment or until the pool is drained.
 trait Touch<S, I>: Fn(&S, &I) + Copy + Send + Sync + 'static {}
 impl<S, I, F: Fn(&S, &I) + Copy + Send + Sync + 'static> Touch<S, I> for F {}
 
@@ -45,7 +45,7 @@ where
     })
 }
 
-/// arc-swap's guard.
+/// An arc-swap, loaded by its guard.
 fn in_swap<P: Payload, I>() -> (ArcSwap<P>, impl Touch<ArcSwap<P>, I>) {
     let swap = ArcSwap::from_pointee(P::new(1));
     (swap, |swap: &ArcSwap<P>, _: &I| {
@@ -59,7 +59,7 @@ fn frames<P: Payload, I: Pools<P>, S: Send + Sync + 'static, H: Sender<Handed<P>
 ) -> Workload {
     let pools = Arc::<I::Shared>::default();
     let object = Arc::new(object);
-    // The UI thread comes last, as the workers' ends are dropped before it ends.
+    // `ui`, whose drop ends the UI thread, is dropped last: after the workers' ends in `here`.
     let all = Arc::new((here, ui));
     Workload::new("", FRAME, move || {
         let all = all.clone();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const BATCH: u64 = 1_000;
 
 fn batches<P: Payload, S: Sender<Handed<P>>>((ui, here): Handing<impl Here<S>>) -> Workload {
-    // The UI thread comes last, as the workers' ends are dropped before it ends.
+    // `ui`, whose drop ends the UI thread, is dropped last: after the workers' ends in `here`.
     let all = Arc::new((here, ui));
     Workload::new("", BATCH, move || {
         let all = all.clone();

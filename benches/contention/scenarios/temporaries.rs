@@ -8,7 +8,7 @@ use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
 
-/// Objects of a pool that is drained for each.
+/// Objects in a pool that is drained after each object.
 const ALONE: u64 = 1;
 /// Objects of a frame with inner pools.
 const FRAME: u64 = 1_000;

@@ -13,7 +13,7 @@ use triomphe::Arc as Triomphe;
 
 /// Nodes from the root to the deepest one.
 const DEPTH: u64 = 20_000;
-/// All nodes: each of those has a leaf, too.
+/// All nodes: each of the nodes down to the deepest has a leaf, too.
 const NODES: u64 = 2 * DEPTH;
 
 /// Builds a tree. `new` creates a node from a seed, the next node and a leaf.
@@ -26,7 +26,7 @@ fn grow<L>(new: impl Fn(u64, Option<L>, Option<L>) -> L) -> Option<L> {
     root
 }
 
-/// Returns the drop of trees that `make` builds.
+/// Returns a workload that drops trees which `make` builds.
 fn trees<L: 'static>(make: impl Fn() -> Option<L> + Copy + Send + Sync + 'static) -> Workload {
     Workload::new("", NODES, move || timed_half(make, drop))
 }

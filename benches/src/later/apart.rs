@@ -9,7 +9,7 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A set of processors. On other systems the operating system decides.
+/// Stands for a set of processors: on systems other than Linux, the operating system decides.
 #[cfg(not(target_os = "linux"))]
 type CpuSet = ();
 
@@ -18,7 +18,7 @@ type CpuSet = ();
 pub struct Processors(Option<CpuSet>);
 
 impl Processors {
-    /// Returns those that the calling thread may use.
+    /// Returns the processors that the calling thread may use.
     fn now() -> Self {
         #[cfg(target_os = "linux")]
         let now = Some(sched_getaffinity(None).expect("this thread may use some processors"));
@@ -75,7 +75,7 @@ impl Drop for Apart {
     }
 }
 
-/// A gate that one thread passes, and another one opens for good, at the latest when it drops this.
+/// A gate that one thread passes. Another one opens it for good, at the latest by dropping this.
 pub struct Gate {
     arrived: Receiver<()>,
     opener: Option<Sender<()>>,
@@ -116,7 +116,7 @@ impl Gate {
 impl Drop for Marker {
     fn drop(&mut self) {
         self.processors.restrict_this_thread();
-        // If nobody waits for it, the gate is open.
+        // If the send fails, the `Gate` was dropped, so it is open.
         _ = self.arrived.send(());
         _ = self.open.recv();
     }

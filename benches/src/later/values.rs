@@ -90,7 +90,7 @@ struct Module {
     _dependencies: Vec<u32>,
 }
 
-/// What a bundler knows of a program: its modules, and where each path leads.
+/// What a bundler knows of a program: its modules, and the module of each path.
 pub struct Graph {
     _modules: Vec<Module>,
     _by_path: HashMap<String, u32>,

@@ -100,8 +100,8 @@ fn rayon_of_one() -> Rayon {
     Rayon
 }
 
-/// A thread and std's channel, for one type. The marker is beside the channel, which then need not have room
-/// for it; `None` stands for it.
+/// A thread and std's channel, for values of one type. In the channel, `None` stands for a marker,
+/// which is passed beside it: so the channel's messages need no room for markers.
 pub struct Mpsc<T>(mpsc::Sender<Option<T>>, Arc<Mutex<Option<Marker>>>);
 
 impl<T: Send + 'static> Way<T> for Mpsc<T> {
@@ -190,7 +190,7 @@ impl<T: 'static> Way<T> for Here {
     fn finish(&mut self) {}
 }
 
-/// Another way, for vectors of values.
+/// Collects values in a vector, which is sent by the way `W`.
 pub struct Collected<W, T>(W, Vec<T>);
 
 impl<W: Way<Vec<T>>, T: 'static> Way<T> for Collected<W, T> {

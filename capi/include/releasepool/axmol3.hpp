@@ -13,7 +13,7 @@
 
 #include "../releasepool.hpp"
 
-// The engine's settings, and its tags, where this is compiled with the engine.
+// Includes the engine's settings and tags if the include path has the engine.
 #if __has_include("axmol/platform/PlatformMacros.h")
 #include "axmol/platform/PlatformMacros.h"
 #endif
@@ -22,7 +22,7 @@
 #endif
 #if __has_include("axmol/tlx/memory.hpp")
 #include "axmol/tlx/memory.hpp"
-// axmol called this namespace axstd before it was tlx.
+// Declares both names of this namespace: axmol called it axstd before tlx.
 namespace tlx {}
 namespace axstd {}
 #else
@@ -62,22 +62,22 @@ class Object : public rp::Object {
 
 public:
 #ifdef RP_COCOS_ADOPTED
-    // See cocos2d.hpp.
+    // Tells the script engine: see cocos2d.hpp.
     ~Object() override;
 #else
     ~Object() override = default;
 #endif
 
-    // Makes `target` own a reference to `object`, which is counted, and releases what it held;
-    // returns whether that changes it.
+    // Makes `target` own a new reference to `object`, and releases what `target` held; returns
+    // whether `target` has changed.
     template <class T> static bool assign(T*& target, T* object) {
         if (object != nullptr && target != object) {
             object->retain();
         }
         return adopt(target, object);
     }
-    // Makes `target` take over the caller's reference to `object`, and releases what it held;
-    // returns whether that changes it. Takes nothing if `target` is `object`.
+    // Makes `target` take over the caller's reference to `object`, and releases what `target` held;
+    // returns whether `target` has changed. Takes nothing if `target` is `object`.
     template <class T> static bool adopt(T*& target, T* object) {
         if (target == object) {
             return false;
@@ -101,26 +101,26 @@ public:
     // prints only their number.
     static void printLeaks();
 
-    // With an operator new here, rp::make calls `new`, whose objects keep the class set below, which calls
-    // dispose.
+    // As there is an operator new here, rp::make calls `new`, and the object keeps the rp_class
+    // that the constructor sets: its `destroy` calls dispose.
     using rp::Object::operator new;
     static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
     // Declared, too, as g++ warns of an operator new without a matching delete.
     using rp::Object::operator delete;
     static void operator delete(void* memory, std::size_t size) noexcept { rp::Object::operator delete(memory, size); }
 
-    // For the engine's script bindings; here whether the engine has them or not.
+    // For the engine's script bindings. The members exist even if it has no bindings.
     unsigned int _ID = static_cast<unsigned int>(rp_object_id_);
     int _luaID = 0;
 
 protected:
     Object() { rp::detail::Access::set_class(this, rp_own_class()); }
-    // The engine forbids copies since 3.0, and made some before. A copy is a new object.
+    // Since 3.0, the engine forbids copies; before, it made some. A copy is a new object.
     Object(const Object&) noexcept : Object() {}
     Object& operator=(const Object&) noexcept { return *this; }
 
-    // The last release calls it before the destructor, when weak pointers find nothing any more. `delete` by
-    // hand does not.
+    // The last release calls this before the destructor, when weak pointers find nothing any more.
+    // `delete` by hand does not call it.
     virtual void dispose() {}
 
 private:
@@ -176,7 +176,7 @@ using ax::static_pointer_cast;
 #define AX_SCHEDULE_SELECTOR(F) static_cast<ax::SEL_SCHEDULE>(&F)
 #endif
 
-// The engine's RefPtr.h has its macros, too. Last, as they may come back here.
+// The engine's RefPtr.h includes the macros, too. Last, as their header may include this one.
 #if __has_include("axmol/base/Macros.h")
 #include "axmol/base/Macros.h"
 #endif

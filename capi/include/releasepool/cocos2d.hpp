@@ -1,6 +1,6 @@
 // The memory interface of Cocos2d-x v3 and v4 on releasepool: Ref, Clonable, AutoreleasePool, PoolManager,
-// RefPtr, WeakPtr, Vector, Map and the macros, in namespace cocos2d. For axmol 2, include "axmol.hpp": the
-// same in namespace ax, where Ref is called Object.
+// RefPtr, WeakPtr, Vector, Map and the macros, in namespace cocos2d. For axmol 2, include
+// "axmol.hpp": it has the same classes in namespace ax, where Ref is called Object.
 //
 // Like the headers that it replaces, it includes the engine's platform macros, configuration and macros where
 // the include path has them. Without an engine, the macros of Ref and its objects are here, but those of
@@ -8,20 +8,20 @@
 //
 // What changes for a program:
 //
-// * Counts are atomic, and each thread has its own pools. Any thread may create and autorelease at any time:
-//   what is autoreleased without a pool is in the library's root pool, which the ends of callbacks, a clear
-//   and the thread's end drain, and is reported.
+// * Counts are atomic, and each thread has its own pools. Any thread may create and autorelease at
+//   any time. What is autoreleased without a pool goes to the library's root pool, and is reported.
+//   That pool is drained at the end of a callback, by a clear, and at the thread's end.
 // * The main thread, which is the one that initializes the program's static variables, opens a pool as soon as
 //   something is autoreleased without one. On another thread, such as the render thread of Android,
-//   PoolManager::getCurrentPool does so. Such a pool is cleared when its thread ends; its clear drains the
-//   library's root pool, too.
-// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, they have the engine's order,
-//   first in, first out, except those that static initializers of other files have made before, perhaps the
-//   main thread's root pool. A thread's innermost pool in that order also takes what is autoreleased inside a
-//   pool of the library, such as that of a callback.
+//   PoolManager::getCurrentPool opens one. Such a pool is cleared when its thread ends; its clear
+//   drains the library's root pool, too.
+// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, pools have the
+//   engine's order, first in, first out (not pools that static initializers of other files made
+//   before, perhaps the main thread's root pool). If a thread's innermost pool here has that order,
+//   it also gets what is autoreleased inside a pool of the library, such as a callback's.
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
-//   that outlives `destroyInstance` do what they say.
+//   that outlives `destroyInstance` are safe.
 #ifndef RELEASEPOOL_COCOS2D_HPP
 #define RELEASEPOOL_COCOS2D_HPP
 
@@ -111,7 +111,7 @@
             (p)->release();                                                                            \
         }                                                                                              \
     } while (0)
-// Clears the variable first: a destructor may come back to it.
+// Clears the variable first, as a destructor may use it.
 #define CC_SAFE_RELEASE_NULL(p)                                                                        \
     do {                                                                                               \
         auto* const rp_old = (p);                                                                      \
@@ -185,7 +185,7 @@ inline std::uint64_t next_id() noexcept;
 class RP_COCOS_REF : public rp::Object {
 public:
 #if defined(RP_COCOS_ADOPTED) && !defined(RP_COCOS_V2)
-    // Defined in the engine's source, into which adopt.sh has put it: it tells the script engine.
+    // Tells the script engine. Defined in a source file of the engine, where adopt.sh has put it.
     ~RP_COCOS_REF() override;
 #else
     ~RP_COCOS_REF() override = default;
@@ -203,7 +203,7 @@ public:
     static void printLeaks();
 
 #ifndef RP_COCOS_V2
-    // For the engine's script bindings; here whether the engine has them or not.
+    // For the engine's script bindings. They exist even if the engine is built without bindings.
     unsigned int _ID = static_cast<unsigned int>(rp_detail::next_id());
     int _luaID = 0;
     void* _scriptObject = nullptr;
@@ -212,7 +212,7 @@ public:
 
 protected:
     RP_COCOS_REF() = default;
-    // A copy is a new object, for scripts, too.
+    // A copy is a new object, with script members of its own.
     RP_COCOS_REF(const RP_COCOS_REF& other) noexcept : rp::Object(other) {}
     RP_COCOS_REF& operator=(const RP_COCOS_REF&) noexcept { return *this; }
 };
@@ -224,7 +224,7 @@ protected:
 
 namespace RP_COCOS_NAMESPACE {
 
-// Makes an object that the result alone owns.
+// Makes an object whose only reference is the result.
 template <class T, class... Args> RefPtr<T> makeRef(Args&&... args) {
     RefPtr<T> made;
     made.weakAssign(new T(std::forward<Args>(args)...));
@@ -271,7 +271,7 @@ public:
     }
     Vector(const Vector& other) : data_(other.data_) { retain_all(); }
     Vector(Vector&& other) noexcept : data_(std::move(other.data_)) { other.data_.clear(); }
-    // A destructor may add to the vector that ends.
+    // Repeats the clear, as the destructor of an element may add elements to this vector.
     ~Vector() {
         while (!data_.empty()) {
             clear();
@@ -358,7 +358,7 @@ public:
         const T object = *position;
         const auto at = data_.erase(position) - data_.begin();
         object->release();
-        // The destructor may have changed the vector.
+        // The object's destructor may have changed the vector.
         return data_.begin() + std::min(at, size());
     }
     iterator erase(iterator first, iterator last) {
@@ -433,7 +433,7 @@ public:
         }
     }
     Map(Map&& other) noexcept : data_(std::move(other.data_)) { other.data_.clear(); }
-    // A destructor may add to the map that ends.
+    // Repeats the clear, as the destructor of an element may add elements to this map.
     ~Map() {
         while (!data_.empty()) {
             clear();
@@ -511,8 +511,8 @@ public:
             std::exchange(placed.first->second, object)->release();
         }
     }
-    // Returns the position after the erased one. If a destructor changes the map, that is the position of
-    // the key that followed; the end if the key is gone.
+    // Returns the position after the erased one: that of the key which followed, or the end if a
+    // destructor has removed that key.
     iterator erase(const_iterator position) {
         RP_COCOS_ASSERT(position != data_.cend(), "Invalid iterator!");
         const V object = position->second;
@@ -563,8 +563,8 @@ template <class V> using StringMap = Map<std::string, V>;
 
 } // namespace RP_COCOS_NAMESPACE
 
-// The engine's headers of RefPtr, Vector and Map have its macros, too. Included last, as they may include
-// this header again.
+// The engine's headers of RefPtr, Vector and Map include its macros, and so does this one: last, as
+// the header of the macros may include this header again.
 #ifdef RP_COCOS_AXMOL2
 #if defined(RP_COCOS_IN_ENGINE) && __has_include("base/Macros.h")
 #include "base/Macros.h"

@@ -5,12 +5,12 @@
 //
 // * CCPoolManager::push and pop belong to the calling thread. `pop` without a `push` clears the thread's root
 //   pool, as v2's main loop has it do after each frame.
-// * `object->autorelease(); object->release();` is allowed, as in v2, where it takes the object out of the pool
-//   and ends it. Here a pool owns its entries: the last release leaves an object to the pools of the calling
-//   thread that have it, and it ends when they are drained. Pools of other threads are not searched, nor
-//   those to which anything else than CCObject::autorelease and addObject has added it, and a release by
-//   anything else than CCObject::release (an rp::Ref, rp_release) gives up the pool's reference.
-// * `removeObject` gives the pool's reference to the caller; the object stays in the pool until it is drained.
+// * `object->autorelease(); object->release();` is allowed. In v2, it takes the object out of the
+//   pool and ends it. Here a pool owns its entries: if a pool of the calling thread has the object,
+//   the last release does nothing, and the pool's drain ends the object. Pools of other threads are
+//   not searched, nor those that got it other than by CCObject::autorelease and addObject. A
+//   release other than CCObject::release (an rp::Ref, rp_release) gives up the pool's reference.
+// * `removeObject` adds a reference for the caller; the object stays in the pool until the drain.
 #ifndef RELEASEPOOL_COCOS2D_V2_HPP
 #define RELEASEPOOL_COCOS2D_V2_HPP
 
@@ -30,11 +30,11 @@
 
 namespace cocos2d::rp_v3::rp_detail {
 
-// Tells, for most objects without a search, that no pool of the thread has the object. An era is a pool's
-// time between two clears.
+// Notes which pool has got an object, so that most releases need no search to know that no pool of
+// the thread has it. An era is a pool's time between two clears.
 class Eras {
 public:
-    // Notes that the pool has got the object; null stands for a pool that has no eras.
+    // Notes that `pool` has got the object; null stands for any pool that has no eras.
     void add(const AutoreleasePool* pool) noexcept {
         std::uint64_t known = last_.load(std::memory_order_relaxed);
         const std::uint64_t now = pool == nullptr ? any : pool->era_;
@@ -50,7 +50,7 @@ public:
     // Notes that the calling thread's current pool gets the object.
     void add_to_current() noexcept {
         AutoreleasePool* const pool = pool_for_autorelease();
-        // A pool of the library that was opened inside, such as that of a callback, gets it first.
+        // A pool of the library that is open inside `pool`, such as a callback's, gets it first.
         const bool is_ours = pool != nullptr && (pool->is_fifo_ || rp_pool_is_current(&pool->pool_));
         add(is_ours ? pool : nullptr);
     }
@@ -64,7 +64,7 @@ private:
 
     static bool is_own(std::uint64_t era) noexcept { return (era ^ own_pools().era) >> era_bits == 0; }
 
-    // Returns whether a pool is still in this era, which is one of this thread's.
+    // Returns whether a pool of this thread is still in `era`, an era of this thread.
     static bool is_open(std::uint64_t era) noexcept {
         const AutoreleasePool* pool = own_pools().top;
         while (pool != nullptr && pool->era_ != era) {
@@ -73,7 +73,7 @@ private:
         return pool != nullptr;
     }
 
-    // The era of the only pool that may have the object, 0 for none, or any.
+    // The era of the only pool that may have the object; 0 if none may, `any` if others may.
     std::atomic<std::uint64_t> last_{0};
 };
 
@@ -86,7 +86,7 @@ class CCNode;
 class CCEvent;
 class CCDataVisitor;
 
-// The copy that copyWithZone is making, for the classes of the object.
+// Hands the copy that copyWithZone makes from the object's class to its base classes.
 class CCZone {
 public:
     CCObject* m_pCopyObject;
@@ -115,7 +115,7 @@ public:
     CCObject(const CCObject& other) : rp_v3::Ref(other), CCCopying(other) {}
     CCObject& operator=(const CCObject&) { return *this; }
 #ifdef RP_COCOS_ADOPTED
-    // See cocos2d.hpp.
+    // Tells the script engine: see cocos2d.hpp.
     ~CCObject() override;
 #else
     ~CCObject() override = default;
@@ -130,7 +130,7 @@ public:
     }
     // Moves a reference into the calling thread's current pool.
     CCObject* autorelease() {
-        // Noted first: the object may end at once where the thread has no pool any more.
+        // Notes the era first: the object may end at once if the thread is ending and has no pool.
         rp_eras_.add_to_current();
         rp_v3::Ref::autorelease();
         return this;
@@ -168,7 +168,7 @@ public:
         }
         AutoreleasePool::addObject(object);
     }
-    // Gives the pool's reference to the caller.
+    // Adds a reference for the caller; the object stays in the pool.
     void removeObject(CCObject* object) {
         if (contains(object)) {
             object->retain();
@@ -186,7 +186,7 @@ public:
     static void purgePoolManager() { rp_v3::PoolManager::destroyInstance(); }
 
     void push() {
-        // The root pool first, so that it ends last.
+        // Makes the root pool first, so that it ends last.
         rp_v3::rp_detail::need_root();
         static thread_local ThreadEnd end;
         static_cast<void>(end);
@@ -212,7 +212,7 @@ public:
             object->autorelease();
         }
     }
-    // Gives a pool's reference to the caller.
+    // Adds a reference for the caller; the object stays in its pool.
     void removeObject(CCObject* object) {
         if (rp_v3::PoolManager::getInstance()->isObjectInPools(object)) {
             object->retain();
@@ -228,7 +228,7 @@ private:
         Pushed* below;
     };
 
-    // Closes the pools that a thread leaves.
+    // Closes the pools that the thread has not popped when it ends.
     struct ThreadEnd {
         ~ThreadEnd() {
             while (close_top()) {
@@ -236,7 +236,7 @@ private:
         }
     };
 
-    // Without a destructor, so that it can be used while the thread ends.
+    // The thread-local has no destructor, so it can be used while the thread ends.
     static Pushed*& top() {
         static thread_local Pushed* innermost = nullptr;
         return innermost;
@@ -256,7 +256,7 @@ private:
 
 } // namespace cocos2d
 
-// Casts of C, as programs of v2 pass functions of other signatures.
+// Uses casts of C, as programs of v2 pass functions of other signatures.
 #ifndef schedule_selector
 #define schedule_selector(F) (cocos2d::SEL_SCHEDULE)(&F)
 #define callfunc_selector(F) (cocos2d::SEL_CallFunc)(&F)

@@ -76,7 +76,7 @@ fn listing_has_every_symbol_and_declaration() {
     );
 }
 
-/// Returns what a type is for a caller, in words of Rust.
+/// Returns one name, Rust's, for the types of C and of Rust that are passed alike.
 fn kind(of: &str) -> &str {
     match of.trim() {
         "rp_text_fn" => "pointer",

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An engine: the folder of its sources, that of its counted class, its files, and what its program includes.
+/// A small engine, its folders, what adopt.sh says of it, and the beginning of its test program.
 struct Engine {
     says: &'static str,
     top: &'static str,
@@ -20,7 +20,7 @@ struct Engine {
 /// The text of a file that must not be used any more.
 const OLD: &str = "#error \"the engine's own\"\n";
 
-/// The loop of a worker, with which the program looks that a task's objects end with it.
+/// The loop of a worker: when a task ends, what the task has autoreleased must end.
 const LOOP: &str = "#pragma once
 #include <functional>
 template <class Tasks> void work(Tasks& tasks) {

@@ -1,4 +1,4 @@
-//! Consumers of the installed library, from a path with a space that is then moved.
+//! Consumers of a library that is installed at a path with a space, and then moved.
 
 use crate::compiler::{has, package, place, run, shared_library, static_library};
 use std::fs;
@@ -182,7 +182,7 @@ cp build/use use"#
     }
 }
 
-/// A folder of the engine, which has headers of its own, and its program for axmol 3.
+/// Makes a folder of an engine, with headers that must not be included, and copies its program.
 const ENGINE: &str = r#"mkdir -p engine/axmol/base
 for name in Object AutoreleasePool RefPtr WeakPtr; do
     echo '#error the header of the engine' >engine/axmol/base/$name.h

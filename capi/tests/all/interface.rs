@@ -1,4 +1,4 @@
-//! releasepool.h says everything about every function. This module reads it, also for other tests.
+//! releasepool.h says everything about every function. Reads that header, also for other tests.
 
 use crate::compiler::package;
 use std::fs;
@@ -24,7 +24,7 @@ pub struct Function {
 }
 
 pub struct Parameter {
-    /// The type; of a pointer to a function, its beginning.
+    /// The type; for a pointer to a function, the part before the name.
     pub of: String,
     pub name: String,
 }
@@ -134,7 +134,7 @@ fn every_function_says_who_owns_what_and_which_threads_may_call_it() {
     }
 }
 
-/// Every function that a test program must call is called in one.
+/// Every function of releasepool.h is called by a test program or by releasepool.hpp.
 #[test]
 fn every_function_is_called_by_a_test() {
     let mut text = String::new();

@@ -79,7 +79,7 @@ fn some(parameter: &Parameter) -> String {
 /// A call with some arguments that are NULL.
 struct Call<'f> {
     function: &'f Function,
-    /// The numbers of these arguments.
+    /// The positions of the arguments that are NULL.
     nulls: Vec<usize>,
 }
 
@@ -88,7 +88,7 @@ impl Call<'_> {
         format!("{} {:?}", self.function.name, self.nulls)
     }
 
-    /// Returns the call in C, which writes to `result`: 0 stands for NULL and for nothing.
+    /// Returns the call in C, which sets `result`, to 0 for NULL; without a result, it stays 0.
     fn code(&self) -> String {
         let arguments: Vec<_> = (self.function.parameters.iter().enumerate())
             .map(|(at, parameter)| match self.nulls.contains(&at) {
@@ -104,7 +104,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the names of the arguments of which one must be in the message, if any.
+    /// Returns the arguments that must not be NULL and are; the message must name one of them.
     fn refused(&self) -> Vec<&str> {
         let optional = optional(&self.function.comment);
         let may_be_null = |parameter: &Parameter| {

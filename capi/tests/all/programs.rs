@@ -14,7 +14,7 @@ pub fn with_each(compilers: &[&str], name: &str, flags: &[&[&str]]) {
     }
 }
 
-/// Returns whether a program with these flags runs with the library.
+/// Returns whether a program that was compiled with these flags runs with this library.
 pub fn can_play(flags: &[&str]) -> bool {
     !(cfg!(feature = "leak-detection") && flags.contains(&"-DRP_CHECKED=0"))
 }

@@ -147,7 +147,7 @@ fn ended() -> Vec<u64> {
     ENDED.with(RefCell::take)
 }
 
-/// An object of C, to which Rust is told how to count references.
+/// An object of C. Its `Foreign` tells Rust how to count references to it.
 #[repr(C)]
 struct Texture {
     id: u64,
@@ -252,7 +252,7 @@ fn objects_of_c_are_references_in_rust() {
 struct Thing(u64);
 
 unsafe extern "C" fn thing_unref(at: *mut c_void) {
-    // SAFETY: made by `Box::into_raw`; the pool has owned the one reference.
+    // SAFETY: `at` is from `Box::into_raw`, and the pool gives up the only reference.
     let thing = unsafe { Box::from_raw(at.cast::<Thing>()) };
     note_end(thing.0);
 }

@@ -1,5 +1,5 @@
-// A program as it is written for axmol 3, whose headers are found in the shadow folder first. cocos.cpp tests
-// what it shares with Cocos2d-x, such as pools.
+// A program as it is written for axmol 3, with include/releasepool/axmol3 first on the include
+// path. cocos.cpp tests what axmol shares with Cocos2d-x, such as pools.
 #include "axmol/base/AutoreleasePool.h"
 #include "axmol/base/Object.h"
 #include "axmol/base/RefPtr.h"

@@ -1,5 +1,5 @@
-/* Calls every function of releasepool.h, with good arguments and with bad ones; but for NULL, which nulls.c passes for
- * every pointer. */
+/* Calls every function of releasepool.h, with good arguments and with bad ones other than NULL,
+ * which nulls.c passes for every pointer. */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 #include "releasepool.h"
@@ -116,7 +116,7 @@ static void weak_references(void) {
     CHECK(rp_weak_release(weak) == RP_OK && rp_weak_release(other) == RP_OK);
 }
 
-/* Releases a number, a foreign object, by writing how many were released by then. */
+/* Releases a foreign object, an int: writes the number of releases so far into it. */
 static void give_up(void *object) {
     static int times;
     *(int *)object = ++times;
@@ -328,7 +328,6 @@ static void threads(void) {
     CHECK(rp_handoff_drain_on(handoff, copy, &sent) == RP_OK && sent == 3);
     CHECK(rp_handoff_len(handoff) == 0);
 
-    /* A pool and a token of this thread, used on another: see `elsewhere`. */
     reach(2);
     wait_for(3);
     CHECK(posted == 5 && destroyed == 3);

@@ -1,5 +1,5 @@
-// A program as it is written for Cocos2d-x: RefPtr, Vector, Map, pools, macros, and their mended defects.
-// With RP_AXMOL, the same for axmol 2.
+// A program as it is written for Cocos2d-x: RefPtr, Vector, Map, pools, macros, and defects that
+// are fixed here. With RP_AXMOL, a program for axmol 2.
 #ifdef RP_AXMOL
 #include "releasepool/axmol.hpp"
 #define cocos2d ax
@@ -257,7 +257,7 @@ static void pools() {
 class Owner : public Node {
 public:
     static Vector<Node*>* vector;
-    // Comes back to the vector that is being cleared.
+    // Clears the vector that is being cleared.
     ~Owner() override { vector->clear(); }
 };
 Vector<Node*>* Owner::vector;
@@ -502,7 +502,7 @@ static void engine_code() {
     CHECK(alive == before && !pool.isClearing());
 }
 
-// What a callback on a thread of an SDK autoreleases dies at its end, and so does what was before.
+// The end of a callback releases what it has autoreleased, and what its thread has before it.
 static void callbacks() {
     const int before = alive;
     std::thread([before] {
@@ -560,7 +560,7 @@ static void root_of_a_callback() {
         root->clear();
         CHECK(alive == before);
     }).join();
-    // Until it is open again, addObject does what autorelease does.
+    // Until the root pool is open again, addObject does what autorelease does.
     std::thread([before] {
         AutoreleasePool* root = nullptr;
         for (int number = 0; number < 2; ++number) {

@@ -121,7 +121,7 @@ static void released_too_early() {
     added->retain();
     added->release();
     added->release();
-    // Objects that would get the memory of those above, if these were gone.
+    // These objects would get the memory of `nodes` and `added`, if that had been freed.
     static CCNode* others[1000];
     for (CCNode*& other : others) {
         other = new CCNode();
@@ -187,7 +187,7 @@ static void released_too_early() {
 }
 
 #ifndef RP_COCOS_FIFO
-// Clears all pools while the end of a callback releases it, and then releases another object too early.
+// Clears all pools when the end of a callback ends it, and then releases another object too early.
 class ClearsInCallback : public CCObject {
 public:
     CCNode* other = nullptr;
@@ -199,7 +199,7 @@ public:
 };
 #endif
 
-// The last release leaves an object to the pool that really has it: not always the innermost of v2.
+// The last release leaves an object to the pool that has it, which may not be v2's innermost.
 static void in_pools_of_others() {
     CCPoolManager* const manager = CCPoolManager::sharedPoolManager();
     const int before = alive;
@@ -217,7 +217,7 @@ static void in_pools_of_others() {
     manager->pop();
     CHECK(alive == before);
 #ifndef RP_COCOS_FIFO
-    // The library's pool is inside that of v2, which is cleared.
+    // Clears the pool of v2 while the callback's pool is open inside it.
     manager->push();
     {
         rp::CallbackScope callback;

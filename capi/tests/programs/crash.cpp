@@ -1,6 +1,6 @@
-// The crash that this library ends. A render thread clears the autorelease pool in every frame; an SDK calls
-// back on a thread of its own, where the program builds a graph of dictionaries, autoreleases it, and hands it
-// to the render thread.
+// The crash that this library prevents. A render thread clears the autorelease pool in every frame;
+// an SDK calls back on a thread of its own, where the program builds a graph of dictionaries,
+// autoreleases it, and hands it to the render thread.
 //
 //     crash single ROUNDS    with a single-threaded pool, as Cocos2d-x has it: crashes, or finds damage
 //     crash ours ROUNDS      with releasepool: succeeds
@@ -61,7 +61,7 @@ inline void Pool::clear() {
 
 } // namespace single
 
-// The two worlds: their base class, and how a frame and a callback end.
+// What the two libraries differ in: the base class, and how a frame and a callback end.
 struct Single {
     using Base = single::Ref;
     static void clear() { single::current().clear(); }

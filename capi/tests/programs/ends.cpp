@@ -27,7 +27,7 @@ struct Revives : rp::Object {
     long values[2] = {1, 2};
 };
 
-// Makes an object where one was, drains, and checks that the drain does not release it.
+// Makes an object, perhaps in the memory of the revived one. The drain must not release it.
 static void check_drain(rp::AutoreleasePool& pool) {
     rp::Ref<Revives> other = rp::make<Revives>();
     CHECK(pool.size() == 1);
@@ -113,8 +113,8 @@ int main(int, char** arguments) {
             char space[1000];
             Node node;
         };
-        // The object's memory is the library's, though it is more than a Node: so a weak reference to the
-        // member is fine.
+        // `own` has memory from the library, so a weak reference to its member is fine, even if the
+        // block is larger than a Node.
         struct Both : Large, rp::Object {};
         rp::Ref<Both> own = rp::make<Both>();
         rp::Weak<Node> weak(&own->node);

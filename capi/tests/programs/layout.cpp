@@ -1,6 +1,6 @@
 // Two files of one program agree about classes and their code, although their settings differ. Both are
-// compiled from this text. With PART, it includes the engine's configuration before the header, without it
-// after. FIFO is defined for one of the two.
+// compiled from this text. The file with PART sets the engine's configuration before it includes
+// the header, the other one afterwards. FIFO is defined for one of the two.
 #ifdef PART
 #define CC_ENABLE_SCRIPT_BINDING 1
 #define CC_REF_LEAK_DETECTION 1

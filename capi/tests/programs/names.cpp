@@ -1,5 +1,5 @@
-// Names of classes in reports: of objects that `new` makes, on the stack, and that are being made. Compiled with
-// WITHOUT_RTTI, this is a part of the program that has no RTTI.
+// Names of classes in reports: of objects from `new`, on the stack, and under construction.
+// Compiled with WITHOUT_RTTI, this is a part of the program that has no RTTI.
 #include "check.h"
 #include "releasepool.hpp"
 #include <cstring>
@@ -185,7 +185,7 @@ int main(int, char** arguments) {
         rp_release(player);
         rp_release(player);
     } else if (std::strcmp(way, "held") == 0) {
-        // The pool's reference is given up, too.
+        // Gives up two references, one of which is the pool's.
         rp::AutoreleasePool pool;
         Player* const player = rp::autorelease(rp::adopt(new Player));
         rp_release(rp::Ref<Player>(player).into_c());

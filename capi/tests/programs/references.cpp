@@ -1,5 +1,5 @@
 // rp::Ref and rp::Weak: copies, moves, conversions, incomplete types; the ways in which objects are made and
-// end. Runs its checks twice: with inline counts, and with counts by calls (see RP_CHECKED).
+// end. Is compiled for inline counts, and for counts by calls (see RP_CHECKED).
 #include "check.h"
 #include "releasepool.hpp"
 #include <set>
@@ -483,7 +483,7 @@ static void special_cases() {
     members<WithMembers>();
     members<PlainWithMembers>();
     {
-        // The class's own operators make and free the object, whoever ends it.
+        // The class's own operators make and free the object, whatever ends it.
         OwnNew* by_hand = rp::make<OwnNew>().release();
         CHECK(OwnNew::news == 1);
         delete by_hand;

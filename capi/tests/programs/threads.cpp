@@ -154,7 +154,7 @@ static void homes() {
 }
 
 // Destructors of thread-locals run in any order: these release and autorelease before or after the library's
-// own are gone.
+// own thread-locals are gone.
 struct AtEnd {
     rp::Ref<Node> node;
     ~AtEnd() {

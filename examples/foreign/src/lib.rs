@@ -1,4 +1,4 @@
-//! Loads the C libraries of these examples, which need not be there when they are built.
+//! Loads the C libraries of these examples, which can be built without the libraries.
 
 use std::ffi::{CString, c_void};
 use std::ptr::NonNull;
@@ -12,7 +12,7 @@ impl Library {
     pub fn load(names: &[&str]) -> Option<Self> {
         let found = names.iter().find_map(|name| {
             let name = CString::new(*name).expect("a file name");
-            // SAFETY: a valid name; what the libraries of these examples do when loaded is harmless.
+            // SAFETY: the name is valid; loading the libraries of these examples is harmless.
             NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) })
         });
         if found.is_none() {
@@ -71,7 +71,7 @@ pub fn temporaries(mut round: impl FnMut(usize)) -> usize {
         round(index);
         first = first.or_else(peak_memory);
     }
-    // Other systems do not tell it.
+    // Systems other than Linux do not tell the peak.
     if let Some(grown) = peak_memory().zip(first).map(|(now, first)| now - first) {
         assert!(grown < 2_048, "memory has grown by {grown} kB");
         println!("they took {grown} kB more than the first thousand of them");

@@ -69,7 +69,7 @@ fn a_manager_s_figures() {
     let manager = PoolManager::builder().name("level").memory(blocks.clone());
     let manager = manager.build();
     let of = Some("level");
-    // Everything on a thread of its own, which stays until the figures have been read.
+    // Everything runs on a new thread, which lives until the figures have been read.
     thread::scope(|scope| {
         scope.spawn(|| {
             metrics::publish(&manager);

@@ -46,7 +46,7 @@ impl Digest {
     }
 }
 
-/// Adds what is found on a digest. Walks recurse as deep as the document, which is no deeper than 127.
+/// Adds what a walk finds. Walks recurse as deep as the document: serde_json allows 127 levels.
 impl Digest {
     fn value(&mut self, value: &Value) {
         match value {

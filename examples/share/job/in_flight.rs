@@ -53,10 +53,10 @@ impl InFlight {
         }
     }
 
-    /// Lets in a document of so many bytes. Waits while too much is in flight.
+    /// Lets in a document of this many bytes. Waits while too much is in flight.
     ///
-    /// The document on display leaves only when there is a newer one. It is one document, or less
-    /// than half of [`BYTES`]; so there is always room for one more.
+    /// Documents on display leave only when newer ones come. They are one document, or at most half
+    /// of [`BYTES`]; so there is always room for one more.
     pub fn enter(self: &Arc<Self>, bytes: usize) -> Permit {
         let full = |now: &mut Counts| {
             let many = now.bytes >= BYTES || now.documents >= DOCUMENTS;
@@ -103,7 +103,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// Checks that so many documents of this size enter, and the next one when one leaves.
+    /// Checks that `count` documents of this size enter, and the next one when one leaves.
     fn admits(count: usize, bytes: usize, workers: usize) {
         let in_flight = Arc::new(InFlight::new(workers));
         let (sender, receiver) = channel();

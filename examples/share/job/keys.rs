@@ -3,8 +3,8 @@
 //! A thread looks up each word once in the table of all threads, and from then on in a table of its
 //! own. Both are sets of references to the keys, so a word is in memory once.
 //!
-//! There are at most [`WORDS`] words in the table. Who has more keys has data for keys, of which few
-//! occur twice: each of the others is an object for itself.
+//! There are at most [`WORDS`] words in the table. Documents with more keys use data as keys, of
+//! which few occur twice: each key without a place in the table is an object of its own.
 //!
 //! The table grows with every new word of a document. So it is a [`DashSet`], which is locked in
 //! parts, and not a set in a [`Slot`](releasepool::Slot): a slot is for values that are replaced as
@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many words are shared, or a few more.
+/// How many words are shared; threads that insert at the same time may add a few more.
 const WORDS: usize = 1 << 16;
 
 /// A key in a table, where it is found by its text.
@@ -36,7 +36,7 @@ impl Borrow<str> for Word {
 #[derive(Default)]
 pub struct Keys {
     words: DashSet<Word, RandomState>,
-    /// How many words are in the set, which counts them one part after another.
+    /// How many words are in the set, whose `len` would lock one part after another.
     count: AtomicUsize,
 }
 
@@ -50,7 +50,7 @@ impl Keys {
             if self.count.load(Ordering::Relaxed) >= WORDS {
                 return None;
             }
-            // If another thread inserts one for this word meanwhile, that one stays.
+            // If another thread inserts this word meanwhile, that object stays.
             if self.words.insert(Word(world.make_text(text))) {
                 self.count.fetch_add(1, Ordering::Relaxed);
             }

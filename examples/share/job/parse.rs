@@ -148,7 +148,7 @@ mod tests {
     use crate::job::digest::Digest;
     use crate::job::keys::Keys;
 
-    /// Checks the graph's digest, which is that of the text, and what `serde_json` makes of the text.
+    /// Compares the graph with the text's digest and `serde_json`'s tree; returns the digest.
     fn digest_of(text: &str) -> Digest {
         let world = World::default();
         let shared = Keys::default();

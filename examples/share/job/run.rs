@@ -64,8 +64,8 @@ pub fn run(
     PoolManager::global().set_backlog_watermark(usize::MAX);
     let reclaimer = reclaimer()?;
     let result = run_by(documents, options, end, &reclaimer, progress);
-    // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
-    // (A call would not do to ask it: calls overtake releases.)
+    // The workers have ended, so the totals of ended threads grow only by those of the reclaimer.
+    // (It could not be asked for them by a call, as calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
     drop(reclaimer);
     let mut totals = PoolManager::global().snapshot().departed;
@@ -84,7 +84,7 @@ pub fn run(
         totals,
     });
     run.live_objects = live_objects();
-    // This is the UI thread, which has destroyed the keys since its loop ended.
+    // This thread is the UI thread, which has destroyed the keys since its loop ended.
     if let Some(ui) = run.threads.iter_mut().find(|t| t.thread == UI) {
         ui.totals.destroyed = own_totals().destroyed;
     }
@@ -283,8 +283,8 @@ fn own_totals() -> Totals {
         .map_or_else(Totals::default, |thread| thread.totals)
 }
 
-/// Returns the peak memory of the process, on Linux. Without a library: the ones that read this file take
-/// longer to build than the rest of the example.
+/// Returns the peak memory of the process, on Linux. Without a library, as those that read this
+/// file take longer to build than the whole example.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

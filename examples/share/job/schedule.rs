@@ -15,7 +15,7 @@ pub struct Schedule {
 /// When to stop.
 #[derive(Clone, Copy)]
 pub enum End {
-    /// At this time, but not before so many documents have been assigned.
+    /// At this time, but not before `at_least` documents have been assigned.
     At { time: Instant, at_least: u64 },
     /// When each worker has parsed each document this many times.
     Rounds(u64),
@@ -34,7 +34,7 @@ impl Schedule {
 
     /// Stops all workers.
     pub fn stop(&self) {
-        // Nothing else is published: workers that see it late parse another document.
+        // Relaxed: publishes nothing else. Workers that see the flag late parse another document.
         self.stopped.store(true, Ordering::Relaxed);
     }
 

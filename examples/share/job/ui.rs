@@ -222,7 +222,7 @@ impl<'u> Ui<'u> {
         self.seen.autoreleased += 1;
     }
 
-    /// Hands the documents in the hand-over pool to the reclaimer.
+    /// Hands the documents in the handoff pool to the reclaimer.
     fn hand_over(&mut self) {
         self.handoff.drain_on(self.reclaimer.thread());
     }

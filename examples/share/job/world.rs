@@ -23,7 +23,7 @@ pub enum Node {
 /// A key and its value.
 pub type Member = (Ref<str>, Value);
 
-/// One thread's objects and pools, which it counts to verify what the library counts.
+/// Makes one thread's objects, and counts them, to verify what the library counts.
 #[derive(Default)]
 pub struct World {
     pub created: Cell<u64>,
@@ -36,7 +36,7 @@ fn count(cell: &Cell<u64>) {
 }
 
 impl World {
-    /// Makes no temporary to look up a key.
+    /// Creates a world whose thread makes no temporaries to look up keys.
     pub fn without_temporaries() -> Self {
         Self {
             is_without_temporaries: true,

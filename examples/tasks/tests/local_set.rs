@@ -37,7 +37,7 @@ fn in_local_set(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     LocalSet::new().block_on(&runtime.unwrap(), async {
         let serving = spawn_local(serve());
-        // Sets the hook.
+        // Lets `serve` set its hook.
         tokio::task::yield_now().await;
         test.await;
         serving.abort();

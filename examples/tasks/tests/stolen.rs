@@ -57,7 +57,7 @@ fn join_and_steal(job: impl FnOnce() + Send) {
                     job();
                 });
                 stolen.store(true, Ordering::Release);
-                // Without rayon, which would run the job on this thread.
+                // Waits without rayon, which would run the job on this thread.
                 spin_until(|| done.load(Ordering::Acquire));
             });
         },

@@ -1,5 +1,5 @@
-//! Wakers that are references, optimized: a runtime keeps the waker that it has if it will wake the same
-//! task as the new one, and else clones the new one, at each poll.
+//! Wakers made of references, in optimized builds. At each poll, a runtime clones the new waker,
+//! unless the waker that it has will wake the same task.
 
 use releasepool::Ref;
 use releasepool::task::Wake;
@@ -11,7 +11,7 @@ impl Wake for Task {
     fn wake(_: Ref<Self>) {}
 }
 
-/// Makes wakers in another unit of the compiler's, perhaps.
+/// Makes wakers, perhaps in another codegen unit.
 mod elsewhere {
     #[inline(never)]
     pub fn waker(task: &super::Ref<super::Task>) -> super::Waker {

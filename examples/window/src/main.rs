@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p releasepool-window`
 //!
-//! The event loop is winit's, and calls [`FrameLoop::tick`] for each frame. That also makes what other threads have
-//! sent; a program that makes frames on demand would let `FrameLoop::set_wake_hook` wake winit for it.
+//! The event loop is winit's, and calls [`FrameLoop::tick`] for each frame, which also runs what
+//! other threads sent. For frames on demand, `FrameLoop::set_wake_hook` would have to wake winit.
 
 mod canvas;
 mod figures;

@@ -80,7 +80,7 @@ pub struct Scene {
     random: fastrand::Rng,
     /// The number of updates since all textures were there: what the sprites depend on.
     now: u64,
-    /// Ends last: its end waits for it.
+    /// Dropped last: the drop waits for the loader's thread.
     _loader: Looper,
 }
 
@@ -148,7 +148,7 @@ impl Scene {
             if sprite.age(now) < 1.0 {
                 left.push(sprite);
             } else {
-                // Destroyed when the frame ends; thousands at once, within the budgets of some frames.
+                // Destroyed when the frame ends; thousands at once, when several frames end.
                 frame.pool().autorelease(sprite);
             }
         }
@@ -189,7 +189,7 @@ impl Scene {
         }));
     }
 
-    /// Draws all sprites, in the order of their kinds, as a renderer that changes textures rarely.
+    /// Draws all sprites, ordered by kind, like a renderer that changes textures rarely.
     pub fn draw(&self, frame: &Frame<'_>, canvas: &mut Canvas) {
         let mut glows: [Vec<PoolRef<'_, Glow>>; KINDS] = Default::default();
         for sprite in &self.sprites {

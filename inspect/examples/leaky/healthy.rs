@@ -123,7 +123,7 @@ pub struct Alive {
 }
 
 impl Alive {
-    /// Uses everything, so that it is alive until then.
+    /// Uses all values, so that they are alive until this call.
     pub fn check(self) {
         assert_eq!(self.shape.area(), 49);
         black_box(&self);

@@ -58,7 +58,7 @@ fn main() {
     alive.check();
 }
 
-/// Programs go on calling functions, which overwrite what others have left on the stack.
+/// Overwrites what earlier calls have left on the stack, as programs do that go on working.
 #[inline(never)]
 fn overwrite_the_stack(depth: usize) -> usize {
     let page = std::hint::black_box([depth; 512]);

@@ -1,5 +1,5 @@
-//! Strongly connected components, by Tarjan's algorithm without recursion; what is wrong with cycles,
-//! and shortest ones through a node.
+//! Strongly connected components, by Tarjan's algorithm without recursion; the verdict on a cycle;
+//! a shortest cycle through a node.
 
 use super::path::Hop;
 use super::reach::Level;
@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 use super::{Analysis, Balance};
 use crate::graph::NodeId;
 
-/// The component of a node that was left out.
+/// Stands for the component of a node that takes no part.
 pub const NO_COMPONENT: u32 = u32::MAX;
 
 /// Strongly connected components of some of the nodes.
@@ -24,13 +24,13 @@ impl Components {
         self.starts.len() - 1
     }
 
-    /// Returns the nodes of a component. Components come before those that hold them.
+    /// Returns the nodes of a component. Components have lower numbers than those that hold them.
     pub fn members(&self, component: usize) -> &[NodeId] {
         let (from, to) = (self.starts[component], self.starts[component + 1]);
         &self.members[from as usize..to as usize]
     }
 
-    /// Returns whether the members of a component hold each other, or the only one holds itself.
+    /// Returns whether the members of a component hold each other, or its only member holds itself.
     pub fn is_cycle(&self, analysis: &Analysis<'_>, component: usize) -> bool {
         let members = self.members(component);
         members.len() > 1 || {
@@ -77,8 +77,8 @@ pub fn components(analysis: &Analysis<'_>, takes_part: impl Fn(NodeId) -> bool) 
         starts: vec![0],
         members: Vec::new(),
     };
-    // The order in which nodes are seen, and for each node the first one on the stack that it
-    // reaches.
+    // `order` numbers nodes as they are first seen; `low` is the least number of a node on the
+    // stack that the node is known to reach.
     let (mut order, mut low) = (vec![UNSEEN; nodes], vec![UNSEEN; nodes]);
     let (mut seen, mut stack, mut visits) = (0, Vec::new(), Vec::<Visit>::new());
     for root in 0..nodes as NodeId {
@@ -134,9 +134,9 @@ pub fn components(analysis: &Analysis<'_>, takes_part: impl Fn(NodeId) -> bool) 
     found
 }
 
-/// Searches that share their memory.
+/// Breadth-first searches, one after the other, that share their memory.
 pub struct Search {
-    /// The edge by which a node was found, valid if the stamp is that of this search.
+    /// The edge by which each node was found; valid only if the node's stamp is `stamp`.
     found_by: Vec<u32>,
     stamps: Vec<u32>,
     stamp: u32,
@@ -154,8 +154,8 @@ impl Search {
         }
     }
 
-    /// Finds a shortest path of at least one edge from `start` to a node that is an `end`, through
-    /// nodes that are `inside`. The path has each node but the end.
+    /// Finds a shortest path of at least one edge from `start` to a node that `end` accepts,
+    /// through nodes that `inside` accepts. Returns the path without its last node, and that node.
     fn path(
         &mut self,
         analysis: &Analysis<'_>,
@@ -184,7 +184,7 @@ impl Search {
         None
     }
 
-    /// Follows the path back from its last edge.
+    /// Returns the path from `start` whose last edge is `last`, which the search has found.
     fn back(&self, analysis: &Analysis<'_>, start: NodeId, last: usize) -> Vec<Hop> {
         let mut path = Vec::new();
         let mut edge = analysis.graph.edges[last];
@@ -199,7 +199,7 @@ impl Search {
         path
     }
 
-    /// Finds a shortest cycle through `node`, through nodes that are `inside`.
+    /// Finds a shortest cycle through `node`, through nodes that `inside` accepts.
     pub fn cycle(
         &mut self,
         analysis: &Analysis<'_>,
@@ -210,7 +210,7 @@ impl Search {
         Some(path)
     }
 
-    /// Finds a shortest path from `node` to an object that nothing else holds.
+    /// Finds a shortest path from `node` to an object; nothing else holds the nodes after `node`.
     pub fn path_to_object(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Option<Vec<Hop>> {
         let objects = analysis.graph.objects;
         let held = |node: NodeId| analysis.reach.is_held(node);
@@ -221,15 +221,14 @@ impl Search {
     }
 }
 
-/// Returns whether any of these nodes, which nothing else holds, is held by words that no count
-/// confirms.
+/// Returns whether any of `members`, which nothing else holds, has [`Level::Suspect`].
 pub(super) fn is_suspect(analysis: &Analysis<'_>, members: &[NodeId]) -> bool {
     let mut levels = members.iter().map(|node| analysis.reach.level(*node));
     levels.any(|level| level == Level::Suspect)
 }
 
-/// Returns what is wrong with nodes that hold each other and that nothing else holds, and how many
-/// references have no holder; `None` if words on stacks may well hold them.
+/// Returns the verdict on `members`, a cycle that nothing else holds, and how many references have
+/// no holder; `None` if words outside of nodes may well hold the cycle.
 pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verdict, u64)> {
     let suspect = is_suspect(analysis, members);
     let (mut covered, mut missing, mut words, mut objects) = (true, 0, suspect, 0);
@@ -247,7 +246,7 @@ pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verd
         (0, _) => Verdict::AllocationCycle,
         (_, true) if words => Verdict::CountedCycle,
         (_, true) => Verdict::ProvenCycle,
-        // A word outside may well be a reference.
+        // A word outside of nodes may well be the reference that no word inside explains.
         (_, false) if suspect => return None,
         (_, false) => Verdict::CycleWithoutHolder,
     };

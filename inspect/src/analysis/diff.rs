@@ -50,7 +50,7 @@ pub struct Diff {
     pub is_same_process: Option<bool>,
     /// True if the second graph seems to be older than the first one.
     pub is_swapped: bool,
-    /// Types whose objects are more or fewer; those that have grown most come first.
+    /// Types whose objects or bytes are more or fewer; those that have grown most come first.
     pub types: Vec<TypeChange>,
     /// Containers that have grown, the most grown first.
     pub grown: Vec<Grown>,
@@ -61,8 +61,8 @@ pub struct Diff {
 /// A container, a pool or another list has grown if it has at least this many references more.
 const GROWN_BY: u64 = 16;
 
-/// Returns a key by which a container is recognized in one process: the place of the first word
-/// that refers to it, as a buffer moves when it grows.
+/// Returns the key of a container in all graphs of one process: of an object its address, of a
+/// buffer, which moves when it grows, the place of the first word that refers to it.
 fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let graph = analysis.graph;
     if (node as usize) < graph.objects {
@@ -110,8 +110,8 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
     }
 }
 
-/// Returns whether one graph of a process is older than another one: the library's counts never
-/// shrink.
+/// Returns whether `graph` is older than `than`, a graph of the same process: the library's counts
+/// never shrink.
 fn is_older(graph: &Graph, than: &Graph) -> bool {
     let counted = |graph: &Graph| (graph.totals.created, graph.totals.destroyed);
     counted(graph) < counted(than)

@@ -1,5 +1,5 @@
-//! Finds leaks and their causes: cycles, references without a holder, and what only the library holds;
-//! grouped by the types along the path.
+//! Finds leaks and their causes: cycles, references without a holder, and what only the library
+//! holds. Groups leaks by the types along their paths.
 
 #[cfg(test)]
 mod tests;
@@ -13,11 +13,11 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
-/// The number of objects from which on a pool, inbox, backlog or container is reported; fewer are
+/// A pool, inbox, backlog or container is reported if it has at least this many objects; fewer are
 /// likely intended.
 const MANY: u64 = 10_000;
 
-/// How many leaks of a group are samples, whose addresses are shown.
+/// The most leaks of a group whose addresses are shown.
 const SAMPLES: usize = 5;
 
 /// The leaks that an earlier look at a process suspected: addresses, with the types there.
@@ -102,7 +102,7 @@ fn group(
             .label
             .and_then(|label| graph.labels.get(label as usize));
         let label = label.map_or("", String::as_str);
-        // Leaks of objects that different places create are fixed at different places.
+        // Objects that different sites created leak for different reasons: they are not one group.
         let site = graph.creation(found.leader).map(|creation| &*creation.site);
         let path = signature(analysis, found.verdict as u8, label, &found.path);
         let place = *places.entry((path, site)).or_insert_with(|| {
@@ -203,8 +203,8 @@ impl Finder<'_, '_> {
         let Some((verdict, missing)) = cycles::judge(analysis, members) else {
             return;
         };
-        // The leader is an object, if there is one, whose type's name is the first: so the cycle is
-        // the same in other graphs, whatever the addresses are.
+        // The leader is the object with the least type name, if the cycle has objects: so names
+        // decide before addresses, which differ from graph to graph.
         let leader = members
             .iter()
             .copied()
@@ -294,8 +294,8 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Finds what only a list of the library holds, if [`MANY`] entries wait there, or if nothing will
-/// ever release them. There may be millions, so they are not collected.
+/// Finds the nodes that only a list of the library holds, if the list has at least [`MANY`] entries
+/// or will never be released. There may be millions of such nodes, so they are not collected.
 fn waiting(analysis: &Analysis<'_>) -> impl Iterator<Item = Finding> {
     let graph = analysis.graph;
     let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();

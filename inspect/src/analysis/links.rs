@@ -12,7 +12,7 @@ pub struct Links {
     roots: Vec<u32>,
 }
 
-/// Returns, for items sorted by key, where those of each key start, and at last where all end.
+/// Returns for each key where its items start in a list sorted by key, and at last the list's end.
 fn starts(keys: impl Iterator<Item = NodeId>, nodes: usize) -> Vec<u32> {
     let mut starts = vec![0_u32; nodes + 1];
     for key in keys {

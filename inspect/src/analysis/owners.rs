@@ -22,7 +22,7 @@ pub enum Owner {
         /// An index into [`Graph::labels`](crate::graph::Graph::labels).
         label: u32,
     },
-    /// Nothing refers to it, or only allocations that hold each other.
+    /// Nothing refers to the allocation, or only allocations that nothing else holds.
     Nothing,
 }
 
@@ -33,8 +33,8 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Returns what holds a plain allocation. Variables and what the library has come before objects,
-    /// and those before words that may be stale. Takes linear time for all allocations together.
+    /// Returns what holds a plain allocation. Variables and lists of the library come before
+    /// objects, and objects before words that may be stale. All calls together take linear time.
     pub fn of(&mut self, analysis: &Analysis<'_>, allocation: NodeId) -> Owner {
         let mut passed = Vec::new();
         let mut doubtful = None;
@@ -45,8 +45,8 @@ impl Owners {
                 owner = *known;
                 break;
             }
-            // Stands while the search runs: if it leads back here, nothing is known to hold the
-            // node.
+            // Stands while the search runs: if the search comes back to this node, it has found no
+            // holder.
             self.known.insert(node, Owner::Nothing);
             passed.push(node);
             if let Some(root) = best_root(analysis, node) {

@@ -11,8 +11,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Hop {
     /// The node.
     pub node: NodeId,
-    /// The offset in the node of the word that refers to the next one; for the last node of a cycle,
-    /// to the first. `None` at the end of a path.
+    /// The offset in `node` of the word that refers to the next node, or, in the last node of a
+    /// cycle, to the first node. `None` at the end of a path.
     pub offset: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Hop {
     }
 }
 
-/// The number that stands for plain allocations, where types are numbers.
+/// Stands for plain allocations in place of a type's number, and for offsets that are left out.
 const PLAIN: u32 = u32::MAX;
 
 /// Returns what all nodes of one kind share: the type, and in objects the field. The offset in a
@@ -46,7 +46,7 @@ fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
 /// Rotates a cycle so that cycles of one kind begin alike in all graphs: each graph numbers types
 /// differently, so names decide. Plain allocations come last.
 pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
-    // In longer cycles, which would take quadratic time, the first two hops decide.
+    // To avoid quadratic time, rotations of cycles of more than 64 hops are compared by two.
     let depth = if cycle.len() <= 64 { cycle.len() } else { 2 };
     let kinds = cycle.iter().map(|hop| {
         let name = analysis.type_name(hop.node);
@@ -68,7 +68,7 @@ pub fn signature(analysis: &Analysis<'_>, verdict: u8, label: &str, path: &[Hop]
     hasher.finish()
 }
 
-/// A path from a root to a node.
+/// A path from a root, a cycle or a leak to a node.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// The name of the beginning, for people.
@@ -111,8 +111,8 @@ impl Path {
 pub enum Origin {
     /// A root.
     Root(RootKind),
-    /// A cycle that no root holds, which goes on from its last node to its first. The path begins at
-    /// a node of the same component.
+    /// A cycle that no root holds; the last node refers to the first. The path begins at a node of
+    /// the same strongly connected component.
     Cycle(Vec<Hop>),
     /// A node that leaks: it has references, but nothing refers to it.
     Leak,
@@ -127,8 +127,8 @@ pub enum Confidence {
     /// The root is a variable or a counted reference; or the path begins at a leak, to which
     /// nothing else refers.
     Certain,
-    /// The word may be stale, but nothing else explains one of the references; or such words refer
-    /// to a cycle whose own words explain all references.
+    /// The root's word may be stale, but nothing else explains one of the references; or such words
+    /// refer to a cycle whose own words explain all references.
     Likely,
     /// Other words explain all references, or it is not known what holds the node.
     Doubtful,

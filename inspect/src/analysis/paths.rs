@@ -1,5 +1,5 @@
-//! Why a node is alive: shortest paths from roots, or from what leaks: a cycle, or a node that nothing
-//! refers to.
+//! Why a node is alive: shortest paths from roots, or from leaks, which are cycles or nodes that
+//! nothing refers to.
 
 use super::cycles::{Components, Search, judge, unheld};
 use super::path::{Beginning, Confidence, Hop, Origin, Path, canonical, confidence, signature};
@@ -9,11 +9,11 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, Object};
 use std::collections::{HashMap, HashSet};
 
-/// In place of a step to a node: the search did not meet the node, or began there.
+/// Values in place of the edge to a node: the search did not meet the node, or began there.
 const UNSEEN: u32 = u32::MAX;
 const BEGINNING: u32 = u32::MAX - 1;
 
-/// Shortest paths to all nodes that no root holds, from the components that nothing else holds.
+/// Shortest paths to all nodes that no root holds, from components that no other component holds.
 pub struct Origins {
     components: Components,
     /// The last edge of the path to each node.
@@ -55,7 +55,7 @@ impl Origins {
         }
     }
 
-    /// Returns the number of the cycle that a node is part of, if nothing else holds that cycle.
+    /// Returns the component of a node, if that is a cycle that nothing else holds.
     pub fn cycle_of(&self, analysis: &Analysis<'_>, node: NodeId) -> Option<u32> {
         let component = self.components.of[node as usize];
         let is_beginning = self.steps[node as usize] == BEGINNING;
@@ -63,7 +63,7 @@ impl Origins {
             .then_some(component)
     }
 
-    /// Returns a path to a node that no root holds. If the path begins at a cycle, this is a
+    /// Returns a path to a node that no root holds. If the path begins at a cycle, the cycle is a
     /// shortest one through the node at which the first path from its component began.
     pub fn path(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Path {
         let graph = analysis.graph;
@@ -160,8 +160,8 @@ fn destructor() -> Beginning {
     )
 }
 
-/// Returns whether a node that nothing holds counts as a leak, as `leaks` does: if it is an object
-/// that has references, or an allocation that holds one.
+/// Returns whether `first`, a node that nothing holds, counts as a leak, as in the command `leaks`:
+/// if it is an object with references that no word explains, or an allocation that holds something.
 fn leaks(analysis: &Analysis<'_>, first: NodeId, object: Option<&Object>, hops: usize) -> bool {
     object.map_or(hops > 1, |object| {
         Balance::new(analysis, first, object).without_word() > 0
@@ -220,7 +220,7 @@ fn ends_of(
     limit: usize,
 ) -> Vec<Path> {
     let graph = analysis.graph;
-    // Searches backwards, so that each node knows the edge to the next.
+    // The search goes backwards: `next` has each node's edge to the next node of its path.
     let mut next: HashMap<NodeId, u32> = HashMap::from([(node, u32::MAX)]);
     let mut queue = vec![node];
     let mut ends = Vec::new();
@@ -307,9 +307,9 @@ pub fn ways(analysis: &Analysis<'_>, type_id: u32) -> Vec<Way> {
 struct Ways<'a, 'g> {
     analysis: &'a Analysis<'g>,
     ways: HashMap<u64, Way>,
-    /// Paths to what no root holds, if there is any.
+    /// Paths to nodes that no root holds; made when the first such node is met.
     origins: Option<Origins>,
-    /// The keys of the ways in which the objects of each cycle are held: all of them by the cycle.
+    /// For each cycle, the key of the one way in which all its objects are held.
     by_cycle: HashMap<u32, u64>,
 }
 

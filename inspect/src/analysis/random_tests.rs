@@ -109,7 +109,7 @@ fn components_are_the_nodes_that_reach_each_other() {
                 let together = reach[a][b] && reach[b][a];
                 let found_together = found.of[a] == found.of[b];
                 assert_eq!(found_together, together, "{a} and {b} of {successors:?}");
-                // Components come before those that hold them.
+                // Components have lower numbers than those that hold them.
                 assert!(together || !reach[a][b] || found.of[a] > found.of[b]);
             }
         }

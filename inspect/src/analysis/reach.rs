@@ -1,8 +1,8 @@
-//! Finds the most telling kind of root that holds each node.
+//! Records, for each node, the best kind of root that holds the node.
 
 use crate::graph::{NodeId, RootKind};
 
-/// The best kind of root by which a node is held.
+/// The best kind of root by which a node is held; better ones come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
@@ -22,7 +22,7 @@ pub enum Level {
     Backlog,
     /// Only what waits for any thread's next drain.
     Orphan,
-    /// Only words on stacks, which no count confirms.
+    /// Only words on stacks or in memory of no known allocator, which no count confirms.
     Suspect,
     /// Only values that are kept, as their home has ended.
     Kept,
@@ -99,8 +99,8 @@ impl Reach {
         self.levels[node as usize]
     }
 
-    /// Returns whether more holds the node than words that no count confirms, forgotten pools and
-    /// kept values.
+    /// Returns whether something holds the node other than words that no count confirms, forgotten
+    /// pools and kept values.
     pub fn is_held(&self, node: NodeId) -> bool {
         self.level(node) < Level::Suspect
     }

@@ -18,7 +18,7 @@ pub struct Dominators {
     order: Vec<u32>,
     /// The position of each node in `order`; `NONE` if it was not reached.
     position: Vec<u32>,
-    /// The position of each position's dominator; the virtual root has position 0.
+    /// For each position, that of the node's dominator; the virtual root has position 0.
     dominator: Vec<u32>,
 }
 
@@ -64,15 +64,15 @@ fn search<I: Iterator<Item = u32>>(
 struct Forest {
     /// Initially the parent; path compression replaces it with positions further up.
     ancestor: Vec<u32>,
-    /// The position with the least semidominator between here and the ancestor.
+    /// Of each position: the one with the least semidominator from there up to below its ancestor.
     label: Vec<u32>,
     semi: Vec<u32>,
     path: Vec<u32>,
 }
 
 impl Forest {
-    /// Returns the position with the least semidominator among `v` and its ancestors from `linked`
-    /// on, and shortens the path to them.
+    /// Returns the position with the least semidominator among `v` and its ancestors at positions
+    /// from `linked` on, and compresses the path to them.
     fn evaluate(&mut self, v: u32, linked: u32) -> u32 {
         let mut at = v as usize;
         while self.ancestor[at] >= linked {
@@ -124,7 +124,7 @@ pub fn dominators<I: Iterator<Item = u32>, J: Iterator<Item = u32>>(
         }
         forest.semi[v as usize] = least;
     }
-    // Ancestors come first, and the dominator is one, so its own dominator is known already.
+    // The dominator of `v` is one of its ancestors, whose own dominators are final already.
     for v in 1..n as usize {
         let mut at = tree.dominator[v];
         while at > forest.semi[v] {
@@ -165,8 +165,8 @@ impl Dominators {
         for v in (1..sizes.len()).rev() {
             sizes[self.dominator[v] as usize] += sizes[v];
         }
-        // Where the next subtree below each position begins; dominators come before what they
-        // dominate.
+        // For each position, where the next subtree below it begins; dominators have lower
+        // positions than what they dominate.
         let mut next = vec![1_u32; self.order.len()];
         let mut starts = vec![0; self.order.len()];
         for v in 1..sizes.len() {
@@ -194,8 +194,8 @@ pub struct Retained {
     pub objects: Vec<u64>,
 }
 
-/// Computes what each node retains, of the nodes that `takes_part` returns `true` for, as seen from
-/// the entries.
+/// Computes what each node retains in the part of the graph that consists of the nodes for which
+/// `takes_part` returns true, with the nodes `entries` as roots.
 pub fn retained(
     analysis: &Analysis<'_>,
     entries: &[NodeId],
@@ -220,7 +220,7 @@ pub fn retained(
 /// The nodes that each node retains, as sets that can be united.
 pub struct RetainedSets {
     sizes: Retained,
-    /// Of two sets that overlap, one contains the other, and so do their ranges.
+    /// By node. Of two sets that overlap, one contains the other, and so do their ranges.
     ranges: Vec<Range<u32>>,
 }
 
@@ -254,12 +254,11 @@ impl RetainedSets {
     }
 }
 
-/// Leaked components, each of which stands for all of its members: the members hold each other, so
-/// that none of them can be freed without the others. Which of them a search would meet first
-/// depends on nothing but addresses.
+/// Leaked components. Each is treated as one node: its members hold each other, so none of them can
+/// be freed without the others, and which of them a search meets first depends only on addresses.
 struct Leaked {
     components: Components,
-    /// True if nothing else that leaks holds the component.
+    /// For each component, true if no other component holds it.
     is_source: Vec<bool>,
 }
 
@@ -274,8 +273,8 @@ impl Leaked {
         }
     }
 
-    /// Returns the members of the leaked component that a node belongs to; empty if it belongs to
-    /// none.
+    /// Returns the members of the node's component, if no other leaked component holds that;
+    /// otherwise nothing.
     fn members(&self, node: NodeId) -> &[NodeId] {
         let component = self.components.of[node as usize] as usize;
         match self.is_source.get(component) {
@@ -303,7 +302,7 @@ pub fn retained_from_roots(analysis: &Analysis<'_>) -> RetainedSets {
     let graph = analysis.graph;
     let leaked = Leaked::new(analysis);
     let nodes = 0..graph.nodes.len() as NodeId;
-    // No step has reached the objects that a running or waiting destructor holds.
+    // Dying objects are entries, too: no step leads to them.
     let is_entry = |node: &NodeId| match analysis.reach.level(*node) {
         Level::Nothing | Level::Suspect => leaked.members(*node).first() == Some(node),
         _ => !matches!(
@@ -359,9 +358,9 @@ mod tests {
         Freed { bytes, objects }
     }
 
-    /// The graph has a server in a cycle with two sessions, each of which holds a buffer, and the
-    /// session's file. Objects have addresses in the order of their creation. A stale word refers
-    /// to the map.
+    /// The graph has a server that holds two sessions through a map. Both sessions hold the server;
+    /// one also holds a file. The objects' addresses are in the order of their creation. A stale
+    /// word refers to the map.
     #[test]
     fn each_node_of_a_leaked_cycle_retains_all_of_it_whatever_the_addresses_are() {
         let objects = ["Server: 2", "Session: 1", "Other: 1", "File: 1"];

@@ -3,12 +3,12 @@
 //! A word does not tell whether it is a `Ref`, a `Weak` or a borrow. But a field is one thing in all
 //! objects of a type. So edges form *groups*: by the type that has the word, its offset, and the
 //! type that it refers to; words in a plain allocation by the field that refers to the allocation.
-//! For each object the groups of its words are assigned such that their sums fit the counts. If only
-//! one assignment fits, its groups get votes, and groups that are decided help to decide others.
+//! For each object, the groups of words that refer to it get strengths such that the sums fit its
+//! counts. If only one assignment fits, its groups get votes; decided groups help to decide others.
 //!
-//! A move leaves a copy behind: a task has its argument where it was given, and where its future uses
-//! it. So words of a group in one plain allocation that refer to one object are all references, or at
-//! least one of them: the others are *copies*.
+//! A move leaves a copy behind: a task has its argument both where it was passed in and where its
+//! future uses it. So of the words of a group in one plain allocation that refer to one object, at
+//! least one is a reference; the others may be *copies*.
 
 use super::links::Links;
 use crate::graph::{EdgeKind, Graph, NodeId, Object};
@@ -36,9 +36,9 @@ impl Strength {
     }
 }
 
-/// The number of rounds, each of which decides groups by those that the round before has decided.
+/// The most rounds; each decides groups with the help of those decided before.
 const ROUNDS: usize = 3;
-/// An object whose words are in more undecided groups than this is not solved.
+/// An object is not solved if the words that refer to it are in more undecided groups than this.
 const MAX_GROUPS: usize = 4;
 
 /// Mixes words into one that has entropy in all bits.
@@ -57,7 +57,7 @@ const IGNORED: u32 = u32::MAX - 1;
 const COPY: u32 = 1 << 31;
 
 /// Decides the strength of each edge. Words in destroyed values, whose memory weak references keep,
-/// are not counted.
+/// are [`Strength::Uncounted`].
 pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     let counts: Vec<Counts> = (0..graph.objects as NodeId)
         .map(|node| graph.object(node).map_or(Counts::default(), Counts::new))
@@ -120,21 +120,21 @@ impl Counts {
     }
 }
 
-/// How many objects vote for each [`Strength`] of a group; the first counts those that cannot tell
-/// in this round.
+/// How many objects vote for each [`Strength`] of a group; the first number counts the objects that
+/// cannot tell in this round.
 type Votes = [u32; 4];
 
 struct Groups {
     /// The group of each edge, with the mark [`COPY`].
     of_edge: Vec<u32>,
-    /// The same groups in the order of [`Links::incoming`]: most of the time goes into memory
-    /// accesses.
+    /// The groups in the order of [`Links::all_incoming`], so that they are read in sequence: most
+    /// of the time goes into memory accesses.
     of_incoming: Vec<u32>,
     votes: Vec<Votes>,
     decided: Vec<Strength>,
 }
 
-/// Returns a key for the holder of a word: its type, or the fields that lead to a plain allocation.
+/// Returns a key for a word's holder: its type, or up to `depth` fields that lead to an allocation.
 fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
     if let Some(object) = graph.object(node) {
         return u64::from(object.type_id);
@@ -206,9 +206,9 @@ impl Groups {
         }
     }
 
-    /// Decides each group by a clear majority of its votes. It becomes uncounted only if few of its
-    /// objects cannot tell: stale words, in memory that was never written, may make a few objects
-    /// seem to need no word of the group that holds the others.
+    /// Decides each group by a clear majority of its votes. A group becomes uncounted only if few
+    /// of the objects that its words refer to cannot tell: because of stale words in memory that
+    /// was never written, a few objects may seem to need no word of a group that holds the others.
     fn decide(&mut self) {
         for (votes, decided) in self.votes.iter_mut().zip(&mut self.decided) {
             let open = std::mem::take(&mut votes[Strength::Unknown as usize]);
@@ -227,12 +227,12 @@ impl Groups {
         }
     }
 
-    /// Votes for the groups of the words that refer to the object, if they are certain. Returns
-    /// whether nothing more can be found out by this object.
+    /// Votes for the groups of the words that refer to `node`, if the counts decide their
+    /// strengths. Returns `false` if the next round must try `node` again.
     ///
-    /// Copies may be left in other allocations, too: in a buffer, a table, or a future that was moved
-    /// into another. So if there are more words than references, and nothing else explains these, the
-    /// words are strong where roots lead to them: one of them may well be the reference.
+    /// Copies may be left in other allocations, too: in a buffer, a table, or a future that was
+    /// moved into another. So if a group has more words than there are references, and nothing else
+    /// explains these, it is strong if roots lead to one of its words: that may be the reference.
     fn solve<'r>(
         &mut self,
         graph: &Graph,
@@ -302,8 +302,7 @@ impl Groups {
         true
     }
 
-    /// Notes that an object's words are in these groups, but do not say what the groups are. Returns
-    /// `false`.
+    /// Notes for each of these groups that an object cannot tell its strength. Returns `false`.
     fn cannot_tell(&mut self, groups: &[Words]) -> bool {
         for words in groups {
             self.votes[words.group as usize][Strength::Unknown as usize] += 1;
@@ -317,7 +316,7 @@ impl Groups {
 struct Words {
     group: u32,
     words: i64,
-    /// How many of them may be copies.
+    /// How many of `words` may be copies.
     copies: i64,
 }
 
@@ -332,7 +331,7 @@ impl Words {
 #[derive(Clone, Copy)]
 struct Unexplained {
     references: i64,
-    /// Words that explain as many further references, unless they are copies.
+    /// Words that explain one further reference each, unless they are copies.
     copies: i64,
 }
 
@@ -358,8 +357,8 @@ struct Left {
 }
 
 impl Left {
-    /// Returns the strength of each group, if one assignment fits better than all others: it leaves
-    /// the fewest references without a word here, and the fewest words without a reference. Also
+    /// Returns the strength of each group, if one assignment fits better than all others: its
+    /// number of references without a word and of words without a reference is the least. Also
     /// returns how many strong references have no word.
     fn only_assignment(self, groups: &[Words]) -> Option<([Strength; MAX_GROUPS], i64)> {
         let (mut least, mut found) = (i64::MAX, None);

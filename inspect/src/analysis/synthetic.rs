@@ -123,13 +123,13 @@ impl Builder {
 
 /// Builds a graph that a text describes, in parts between commas:
 ///
-/// * `Game: 2 1`: an object of a type, with its strong and weak references, 0 if left out; `first =
-///   Game: 2` if it needs another name than that of its type;
+/// * `Game: 2 1`: an object of a type, with its strong references and its weak ones, 0 if left out;
+///   `first = Game: 2` if it needs another name than that of its type;
 /// * `buffer: plain 64` and `world: arc 2 1`: a plain allocation of so many bytes, and one with counts;
 /// * `Game +16 buffer`: a word, by its offset;
 /// * `stack Game`: a root of a kind, which is also its label; those of the library's lists are counted.
 ///
-/// A name is that of the last node that has it.
+/// A name stands for the last node that was given it.
 pub(crate) fn graph(text: &str) -> Graph {
     let mut b = Builder::new();
     let mut nodes: HashMap<&str, NodeId> = HashMap::new();

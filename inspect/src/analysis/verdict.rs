@@ -1,10 +1,10 @@
-//! The mistakes that objects can have, and leaks that are alike.
+//! The kinds of leaks and of hints, and groups of leaks that are alike.
 
 use super::path::Hop;
 use crate::graph::{NodeId, RootKind};
 use serde::{Deserialize, Serialize};
 
-/// The mistake that the objects of a group have.
+/// Why the objects of a group leak, or may leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -43,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether it may be intended: a large pool may be about to be drained.
+    /// Returns whether this is only a hint: a large pool, for example, may be about to be drained.
     pub fn is_hint(self) -> bool {
         matches!(
             self,
@@ -106,9 +106,9 @@ impl Verdict {
 /// Leaks of one kind, with the same types along their paths.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The mistake that the group has.
+    /// Why the objects of the group leak.
     pub verdict: Verdict,
-    /// The pool, inbox or the like that holds them; empty if there is none.
+    /// The pool, inbox or the like that holds the objects; empty if there is none.
     pub label: String,
     /// The path or cycle of the first leak.
     pub path: Vec<Hop>,

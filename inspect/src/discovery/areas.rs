@@ -19,7 +19,7 @@ pub(super) struct Area {
 pub(super) enum Owner {
     /// All threads, as far as is known.
     Program,
-    /// The thread with this index, of those that the image has: its stack or its thread-locals.
+    /// The thread with this index in [`Image::threads`], by its stack or its thread-locals.
     Thread(usize),
     /// A thread that does not exist yet.
     NewThread,
@@ -27,8 +27,8 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// Divides all writable memory but `taken`, which is by address and without overlaps: allocators'
-/// memory, and what has no references. Returns the areas by address, without overlaps.
+/// Divides all writable memory but `taken`, which is sorted by its start: allocators' memory, and
+/// memory without references. Returns the areas by address, without overlaps.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, taken: &[Range<u64>]) -> Vec<Area> {
     let threads = image.threads();
     let mut known = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, taken: &[Range<u64>
     areas
 }
 
-/// Returns the parts of a range that are in none of `taken`, which are by address.
+/// Returns the parts of a range that are in none of `taken`, which must be sorted by address.
 pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut parts = Vec::new();
     let mut at = range.start;
@@ -94,8 +94,8 @@ pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>
     parts
 }
 
-/// Returns whether a region has variables of a module: those that are in its file, and those that
-/// begin as zeros, which are in a mapping right after it.
+/// Returns whether a region has variables of a module: it is a mapping of the module's file, or the
+/// nameless one right after the module, which has the variables that begin as zeros.
 fn is_variables(modules: &[Module], region: &Region<'_>) -> bool {
     let of = |module: &Module| {
         let after = region.start == module.end && region.name.is_empty();
@@ -114,8 +114,8 @@ fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) 
 /// Below the stack pointer, functions that call no others may keep values (the red zone).
 const RED_ZONE: u64 = 128;
 
-/// The most bytes of a thread's control block, where the C library keeps its data, at the thread
-/// pointer.
+/// The most bytes of a thread's control block: data of the C library about the thread, at the
+/// thread pointer.
 const THREAD_BYTES: u64 = 4096;
 
 /// Adds the stack and the thread-locals of a thread.
@@ -174,7 +174,7 @@ fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> boo
     region.name == NAME || (image.pid() == Some(thread.tid) && !is_known())
 }
 
-/// Returns whether memory that may not be accessed precedes a region, as it does a stack.
+/// Returns whether a mapping without access, such as a guard page, directly precedes a region.
 fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
     let mappings = image.mappings();
     let here = mappings.partition_point(|mapping| mapping.start < region.start);
@@ -208,13 +208,13 @@ fn end_of_block(at: u64) -> u64 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IdleStack {
     range: Range<u64>,
-    /// Where the control block is, up to the end of the stack's memory.
+    /// The address of the control block, which extends to the end of `range`.
     block: u64,
 }
 
 /// Returns the stacks that no thread is on, by address: the C library keeps them after their
-/// threads have ended, or has prepared them for new ones. What is on them was left behind. They can
-/// be recognized only on x86-64, where a control block begins with its own address, and has it
+/// threads have ended, or has prepared them for new ones. Their words are left over. Such stacks
+/// can be recognized only on x86-64, where a control block begins with its own address, and has it
 /// again two words later.
 fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleStack> {
     let mut idle = Vec::new();
@@ -246,10 +246,10 @@ fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleSt
     idle
 }
 
-/// Returns the control blocks of threads that are about to exist, which are on idle stacks: another
-/// thread is creating each, so it has the block's address in a register or on its stack. The block
-/// has the argument for the thread's function, such as a box with a closure, perhaps as its only
-/// holder.
+/// Returns the control blocks of threads that are about to exist, which are on idle stacks: each is
+/// being created by another thread, which has the block's address in a register or on its stack.
+/// The block has the argument for the thread's function, such as a box with a closure, perhaps as
+/// its only holder.
 fn of_new_threads(
     regions: &Regions<'_>,
     areas: &[Area],
@@ -294,8 +294,8 @@ mod tests {
     const CREATOR: u64 = STACK;
     const IDLE: u64 = STACK + BYTES + 4096;
 
-    /// Returns the areas of a program with a thread that has `word` at `at`, and a stack whose
-    /// control block no thread uses.
+    /// Returns the areas of a program with a thread that has `word` at `at` and `register` in a
+    /// register, and with a stack whose control block no thread uses.
     fn sample(at: u64, word: u64, register: u64) -> Vec<Area> {
         let mut image = Synthetic::default();
         let block = |stack| {
@@ -317,7 +317,7 @@ mod tests {
         areas
     }
 
-    /// Returns the bounds of what is found on the stack that no thread has.
+    /// Returns the bounds of the areas on the stack that no thread has.
     fn of_new(areas: &[Area]) -> Vec<(u64, u64)> {
         let new = areas.iter().filter(|area| area.range.start >= IDLE);
         new.map(|area| {
@@ -352,7 +352,7 @@ mod tests {
         let above = CREATOR + BYTES / 2;
         assert_eq!(of_new(&sample(above, block, 0)), [(block, end)]);
         assert_eq!(of_new(&sample(above, 0, block)), [(block, end)]);
-        // With any other word there, the thread has ended.
+        // The thread has ended if the word is another one, or lies in the unused part of the stack.
         assert_eq!(of_new(&sample(above, block + 8, 0)), []);
         assert_eq!(of_new(&sample(above - 1024, block, 0)), []);
     }

@@ -24,8 +24,8 @@ pub(super) struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// Adds what the library's structures refer to. `guarded` are the pools that guards have,
-    /// unless the guards were forgotten.
+    /// Adds what the library's structures refer to. `guarded` are the pools of guards: if no word
+    /// outside of the structures has a pool's address, its guard was forgotten.
     pub(super) fn add_counted(&mut self, memory: &dyn Memory, library: &Library, guarded: &[u64]) {
         let mut is_guarded = vec![false; guarded.len()];
         for index in self.edges.watched.iter().chain(&self.roots.watched) {
@@ -127,11 +127,11 @@ impl Assembly<'_> {
         }
     }
 
-    /// Returns the indices of supposed objects that are none, at most as many as exceed the
-    /// library's count. Their memory once had an object: now a list of the allocator has it, or it
-    /// was handed out again and not yet overwritten. Words refer to its beginning, and none to the
-    /// payload. Where bounds are guessed, any words may look like an object; nothing refers to
-    /// those.
+    /// Returns the indices of items that look like objects but are none, at most as many as exceed
+    /// the library's count. The memory of such an item once had an object: now it is in a list of
+    /// the allocator, or was allocated again and is not yet overwritten. Words refer to its
+    /// beginning, and none to the payload. Where bounds are guessed, any words may look like an
+    /// object; nothing refers to such an item.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items;
         let excess = self.alive().saturating_sub(self.counted) as usize;
@@ -145,10 +145,10 @@ impl Assembly<'_> {
             word.is_some_and(|word| begins(word, edge.to))
         });
         let roots = self.roots.inside.iter().filter(|inside| {
-            // A word on a stack may be left from the allocation, and proves nothing.
+            // A word on a stack may be left over from the allocation, and proves nothing.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
-        // Candidates that other items hold come first.
+        // Candidates to whose beginning words in other items refer come first.
         let mut candidates: Vec<(bool, u32)> = edges.map(|edge| (false, edge.to)).collect();
         candidates.extend(roots.map(|inside| (true, inside.root.to)));
         candidates.sort_unstable_by_key(|(by_root, index)| (*index, *by_root));
@@ -162,11 +162,11 @@ impl Assembly<'_> {
         candidates.sort_unstable();
         candidates.truncate(excess);
         for (_, index) in &candidates {
-            // The guesses below must not take it again.
+            // The guesses below must not take this candidate again.
             is_held[*index as usize] = true;
         }
-        // In memory of unknown allocators, words that look like a header may be anything. If there
-        // are more such objects than the excess, it is not known which of them are none.
+        // In memory of unknown allocators, words that look like a header may be anything. If more
+        // such objects lack references than the excess leaves, it is not known which are none.
         let guessed = self.targets.objects.iter().filter(|index| {
             !is_held[**index as usize] && !self.items.is_exact(&items[**index as usize])
         });

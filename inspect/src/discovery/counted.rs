@@ -1,5 +1,5 @@
-//! Reads the references of the library's own structures: references that are counted for certain,
-//! and memory of the library that nothing describes.
+//! Adds roots for what the library's own structures refer to: counted references, and allocations
+//! that nothing else describes.
 
 use super::regions::Regions;
 use super::roots::Roots;
@@ -22,8 +22,8 @@ pub(super) fn guarded(library: &Library) -> Vec<u64> {
     addresses
 }
 
-/// Adds a root for each reference of the library: nodes are indices of items. The guards of
-/// `forgotten` pools, whose addresses are in order, do not exist any more.
+/// Adds a root for each reference of the library, with the index of an item as its node.
+/// `forgotten` are the sorted addresses of pools whose guards do not exist any more.
 pub(super) fn add_roots(
     memory: &dyn Memory,
     library: &Library,
@@ -64,8 +64,8 @@ pub(super) fn add_roots(
     }
 }
 
-/// Adds a root for each allocation that only structures of the library lead to, such as the memory of
-/// their lists: the program did not forget it. What waits in the library has roots already.
+/// Adds a root for each plain allocation that structures of the library refer to, such as the
+/// memory of their lists: it is no leak. Allocations that wait in the lists have roots already.
 pub(super) fn add_unknown(
     regions: &Regions<'_>,
     structures: &[Range<u64>],

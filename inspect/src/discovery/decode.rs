@@ -1,9 +1,9 @@
 //! Finds the result of a function that returns a `&'static str`, without running it.
 //!
-//! `type_name` is no `const fn`, so a type info holds a function. It is a handful of instructions,
-//! of which one makes the address and one the length; at opt-level 0 there is a frame or a call
-//! around them. So the last address and the last number that are set before the function returns
-//! are its result.
+//! `type_name` is no `const fn`, so a type info holds a function that returns the name. The
+//! function has a handful of instructions, of which one computes the address and one the length; at
+//! opt-level 0 there is a frame or a call around them. So the last address and the last number that
+//! are set before the function returns are its result.
 
 use crate::image::Memory;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
@@ -11,7 +11,7 @@ use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 /// The most instructions that are followed.
 const STEPS: usize = 64;
 
-/// The longest string that is believed.
+/// The longest string that is taken for a name, in bytes.
 const LONGEST: u64 = 1 << 16;
 
 /// The parts of the result that instructions have set so far.
@@ -73,7 +73,7 @@ fn x86_64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<
         Mnemonic::Lea if i.is_ip_rel_memory_operand() => {
             returned.start = Some(i.ip_rel_memory_address());
         }
-        // An address, in a program that cannot be moved.
+        // The string's address, in a program that is not position-independent.
         Mnemonic::Mov if is_number && matches!(register, Register::RAX | Register::EAX) => {
             returned.start = Some(i.immediate(last));
         }

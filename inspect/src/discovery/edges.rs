@@ -8,7 +8,7 @@ use crate::graph::{Edge, EdgeKind};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The number of parts of the work, so many that threads get about equally much.
+/// The number of parts of the work: enough for threads to get about equal shares.
 const PARTS: usize = 64;
 
 /// References between items: nodes are indices of items.
@@ -16,8 +16,8 @@ const PARTS: usize = 64;
 pub(super) struct Edges {
     /// References to payloads, and into plain memory.
     pub(super) edges: Vec<Edge>,
-    /// Words that refer to other memory of objects: no references, unless the object turns out to
-    /// be plain memory.
+    /// Words that refer to memory of an object other than the beginning of its payload: no
+    /// references, unless the object turns out to be plain memory.
     pub(super) inside: Vec<Edge>,
     /// The indices of the watched addresses that words refer to, some of them several times.
     pub(super) watched: Vec<u32>,
@@ -26,8 +26,8 @@ pub(super) struct Edges {
 /// How many edges are in a piece.
 const PIECE: usize = 1 << 14;
 
-/// The findings of one thread. There may be tens of millions of edges, so they are in pieces: no
-/// memory is needed twice when they are put together.
+/// The findings of one part of the work. There may be tens of millions of edges, so they are in
+/// pieces, which are freed one by one when all parts are joined: no memory is needed twice.
 #[derive(Default)]
 struct Part {
     edges: Vec<Vec<Edge>>,
@@ -67,7 +67,7 @@ impl Part {
     }
 }
 
-/// Reads items.
+/// Finds the references in items.
 pub(super) struct Scanner<'a> {
     pub(super) regions: &'a Regions<'a>,
     pub(super) targets: &'a Targets<'a>,
@@ -142,7 +142,7 @@ impl Scanner<'_> {
             }
             if let Some(region) = region {
                 let range = range(region, item);
-                // Offsets in an object's value are from its payload.
+                // Offsets in an object's value count from the beginning of its payload.
                 let base = range.start.min(item.address());
                 region.for_words(range, |address, word| {
                     if let Some(target) = self.targets.find(word) {

@@ -13,14 +13,14 @@ use crate::layout::Layout;
 /// A page, as an item.
 struct Page {
     index: u32,
-    /// The addresses of the entries in use.
+    /// The bounds of the entries in use.
     first: u64,
     end: u64,
-    /// A handle leads to it, or to a page above it.
+    /// True if a handle leads to this page, or to a page above it.
     is_held: bool,
 }
 
-/// Replaces references in pages by counted ones, and those of forgotten pools by roots.
+/// Turns references in pages into counted edges, and those of forgotten pools into roots.
 pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
     let items = assembly.targets.items;
     let regions = assembly.scanner.regions;
@@ -97,7 +97,7 @@ fn find_handles(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     }
 }
 
-/// Finds the pages below others, which are full, and those without a handle at all.
+/// Finds the pages below others, which are full, and the entries in pages without a handle.
 fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     let items = assembly.targets.items;
     let regions = assembly.scanner.regions;
@@ -121,7 +121,7 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     }
     for page in pages.iter_mut().filter(|page| page.end == page.first) {
         // In the topmost page of a forgotten pool, the entries are those words at its beginning
-        // that are objects.
+        // that are addresses of objects.
         let is_entry = |at: &u64| {
             let word = regions.word(*at);
             word.is_some_and(|word| assembly.targets.is_payload(word))
@@ -132,8 +132,8 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     }
 }
 
-/// Splits the edges: those that stay, which are outside of pages or lead from page to page, and the
-/// references in pages, each with whether a handle leads to its page.
+/// Splits the edges into those that stay, which are outside of pages or lead from page to page, and
+/// references in pages. Each of the latter comes with whether a handle leads to its page.
 fn split_edges(assembly: &mut Assembly<'_>, pages: &[Page]) -> (Vec<Edge>, Vec<(Edge, bool)>) {
     let items = assembly.targets.items;
     let mut found = Vec::new();

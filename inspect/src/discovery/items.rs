@@ -139,7 +139,7 @@ impl Items {
         !overlaps(&self.guessed, &(item.start..item.end()))
     }
 
-    /// Returns whether no allocator that is known has objects.
+    /// Returns whether an unknown allocator has objects, or memory of the library.
     pub(super) fn is_guessed(&self) -> bool {
         !self.guessed.is_empty()
     }
@@ -158,7 +158,7 @@ fn own_memory(library: &Library) -> Vec<Range<u64>> {
     all
 }
 
-/// Returns the library's variables that refer to objects: what they refer to is known.
+/// Returns the library's variables that refer to objects: the library's entries stand for them.
 fn statics(library: &Library) -> Vec<Range<u64>> {
     let layout = &library.layout;
     let (orphans, kept, retired) = (&layout.orphans, &layout.kept, &layout.retired);
@@ -174,7 +174,7 @@ fn statics(library: &Library) -> Vec<Range<u64>> {
     sizes.into_iter().filter_map(range).collect()
 }
 
-/// Returns whether a range overlaps one of others, which are by address.
+/// Returns whether `range` overlaps one of `ranges`, which must be sorted by address.
 fn overlaps(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let first = ranges.partition_point(|other| other.end <= range.start);
     ranges
@@ -182,7 +182,7 @@ fn overlaps(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
         .is_some_and(|other| other.start < range.end)
 }
 
-/// Returns whether some memory is a page.
+/// Returns whether some memory is a page of entries, by its size and its tag.
 pub(super) fn is_page(regions: &Regions<'_>, memory: &Range<u64>, layout: &PageLayout) -> bool {
     let bytes = memory.end - memory.start;
     (layout.size..layout.size + ROUNDING).contains(&bytes) && {

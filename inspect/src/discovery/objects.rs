@@ -1,4 +1,4 @@
-//! Which memory is an object.
+//! Recognizes objects in memory.
 //!
 //! An object's header has the address of its type info, which is known, and counts that are
 //! possible. Where the bounds of allocations are known, the object must also begin where its
@@ -141,8 +141,8 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// Returns the first object that may begin at `start`, is of the right kind, and `fits` by the
-    /// bytes that it leaves; otherwise plain memory.
+    /// Returns the object that begins at `start`, if there may be one that `fits` accepts by its
+    /// type info and the bytes that it leaves unused; otherwise plain memory.
     fn first_object(
         &self,
         region: &Region<'_>,
@@ -231,7 +231,7 @@ impl<'a> Recognizer<'a> {
     }
 }
 
-/// Returns the size of a boxed value, by the word before its header: twice the size, plus the
+/// Returns the size of a boxed value from the word before its header: twice the size plus the
 /// alignment, which is the lowest bit that is set, as the size is a multiple of it. Values that are
 /// aligned to more than 32 are not recognized, as their header is elsewhere.
 fn boxed_bytes(word: u64) -> Option<u64> {
@@ -239,11 +239,11 @@ fn boxed_bytes(word: u64) -> Option<u64> {
     (1..=32).contains(&align).then_some((word ^ align) >> 1)
 }
 
-/// Returns whether malloc might have answered a request for an object with this allocation, of
-/// which the object leaves `unused` bytes.
+/// Returns whether malloc might have returned `allocation` for an object that leaves `unused` bytes
+/// of it.
 fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
-    // malloc rounds sizes up to 16, and gives away a rest of fewer than 32 bytes, as it is too
-    // small for a chunk; with alignment, there are rests on both sides.
+    // malloc rounds sizes up to 16, and adds a remainder of fewer than 32 bytes, which is too small
+    // for a chunk; an aligned allocation has a remainder on both sides.
     let (rounding, moved) = if info.align <= 16 {
         (32, 0)
     } else {

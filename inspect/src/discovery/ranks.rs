@@ -11,13 +11,13 @@ const PAGE_BITS: u32 = 12;
 /// Ranges of memory, numbered by address.
 pub(super) struct Ranks {
     starts: Vec<u64>,
-    /// By page: the number of the first range that begins there.
+    /// For each page, the number of the first range that begins there.
     pages: FxHashMap<u64, u32>,
 }
 
 impl Ranks {
-    /// Numbers ranges, each given by its first address. They are in order, do not overlap, and are
-    /// fewer than 2³².
+    /// Numbers ranges, each given by its first address. The addresses are sorted; the ranges do not
+    /// overlap, and are fewer than 2³².
     pub(super) fn new(starts: impl Iterator<Item = u64>) -> Self {
         let starts: Vec<u64> = starts.collect();
         let mut pages = FxHashMap::default();
@@ -47,8 +47,8 @@ impl Ranks {
         })
     }
 
-    /// Returns the last range from `first` on, the first one of its page, that begins at an address of
-    /// this page or before it.
+    /// Returns the number of the last range that begins at `address` or before it. `first` is the
+    /// first range that begins in the same page.
     #[inline(always)]
     fn last_of_page(&self, first: u32, address: u64) -> Option<u32> {
         let rest = &self.starts[first as usize..];
@@ -63,7 +63,7 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// Ranges with all that is special: neighbours, across blocks, large ones, far ones.
+    /// Ranges of all special kinds: neighbours, across pages, large ones, distant ones.
     const RANGES: [(u64, u64); 9] = [
         (0x5555_0000_0008, 0x5555_0000_0010),
         (0x5555_0000_0010, 0x5555_0000_0030),
@@ -76,7 +76,7 @@ mod tests {
         (0xffff_ffff_fff0, 0x1_0000_0000_0000),
     ];
 
-    /// Looks a range up by searching.
+    /// Returns the range that has an address, by a linear search.
     fn containing(address: u64) -> Option<usize> {
         RANGES
             .iter()

@@ -11,7 +11,7 @@ pub(super) const WORD: u64 = 8;
 /// The most bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// The memory of a mapping, or of adjacent ones of one kind: where no piece is, it is zero.
+/// The memory of a mapping, or of adjacent ones of one kind. It is zero where there is no piece.
 pub(super) struct Region<'a> {
     /// The first address, and the one after the last.
     pub(super) start: u64,
@@ -62,7 +62,7 @@ impl Region<'_> {
         (self.start..=last).contains(&address).then_some(0)
     }
 
-    /// Calls `f` with the address and the value of each word in a range that is not absent.
+    /// Calls `f` with the address and value of each word in a range, except where no piece is.
     #[inline(always)]
     pub(super) fn for_words(&self, range: Range<u64>, mut f: impl FnMut(u64, u64)) {
         let first = self
@@ -161,7 +161,7 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
         return;
     }
     if len > PIECE {
-        // Each half may be at hand in one piece, or most parts of it.
+        // Each half, or most parts of it, may be available without a copy.
         let middle = range.start + (len / 2).next_multiple_of(PAGE);
         read_range(image, range.start..middle, pieces);
         return read_range(image, middle..range.end, pieces);

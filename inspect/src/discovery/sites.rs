@@ -28,14 +28,14 @@ const RECORD: u32 = 64;
 /// The most bytes that a chunk has.
 const LARGEST_CHUNK: u64 = 1 << 26;
 
-/// The most chunks that are read: at the library's chunk size, they have more records than most
-/// machines have memory for objects.
+/// The most chunks that are read: at the library's chunk size, they have more records than objects
+/// fit into the memory of most machines.
 const MOST_CHUNKS: usize = 1 << 22;
 
 /// The longest name of a file that is read, in bytes.
 const LONGEST_NAME: u32 = 4_096;
 
-/// The highest bit of a thread's number: it had no key.
+/// The highest bit of a thread's number: the thread had no key.
 const NO_KEY: u64 = 1 << 63;
 
 /// Adds to a graph where its objects were created, if the program records it.
@@ -111,7 +111,7 @@ struct Sites<'a> {
     graph: &'a Graph,
     creations: Vec<Creation>,
     created: Vec<u32>,
-    /// Creations by the place of the file's name, its length, line, column and thread.
+    /// Creations by the file name's address and length, the line, the column and the thread.
     known: HashMap<(u64, u32, u32, u32, u64), u32>,
     /// Records that make no sense.
     unreadable: u64,
@@ -178,7 +178,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Returns one more than the index of a record's creation; `None` if it makes no sense.
+    /// Returns one more than the index of a record's creation; `None` if the record makes no sense.
     fn creation(&mut self, record: &[u8]) -> Option<u32> {
         let (file, thread) = (word(record, 24), word(record, 48));
         let [len, line, column] = [32, 36, 40].map(|at| half(record, at));
@@ -191,7 +191,7 @@ impl<'a> Sites<'a> {
         }
         let name = String::from_utf8(self.memory.bytes(file, len as usize)?).ok()?;
         let site = format!("{name}:{line}:{column}");
-        // The graph has the index of a key in the upper half.
+        // In the graph the index of a key is in the upper half.
         let creator = (thread != 0 && thread & NO_KEY == 0).then(|| thread.rotate_left(32));
         self.creations.push(Creation { site, creator });
         let creation = self.creations.len() as u32;
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Returns the sites of three objects, what could not be read, and the caveats.
+    /// Returns the sites of three objects, the number of unreadable records, and the caveats.
     fn sites(change: impl FnOnce(&mut Ledger)) -> (Vec<String>, u64, Vec<String>) {
         let graph = graph("Game: 1, Game: 1, Game: 1");
         let mut ledger = Ledger::new([0, 1, 2].map(|at| graph.nodes[at].address));

@@ -4,12 +4,12 @@ use crate::image::{Backing, Image, Mapping, Memory, Parts, Regions, Thread};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Memory that tests fill with words, and threads.
+/// A program with threads, and with memory that tests fill with words.
 #[derive(Default)]
 pub(super) struct Synthetic {
     parts: Parts,
     memory: Regions,
-    /// Where reading ends, as if a page were absent.
+    /// The memory that cannot be read, as if its pages were absent.
     absent: Range<u64>,
 }
 
@@ -29,7 +29,7 @@ fn add(memory: &mut Regions, start: u64, bytes: Vec<u8>) {
 }
 
 impl Synthetic {
-    /// Returns a program in which reading ends before these addresses.
+    /// Returns a program in which these addresses cannot be read.
     pub(super) fn without(absent: Range<u64>) -> Self {
         Self {
             absent,
@@ -37,8 +37,8 @@ impl Synthetic {
         }
     }
 
-    /// Adds anonymous memory with these words, or without access if there are none. Mappings are
-    /// added by address.
+    /// Adds anonymous memory with these words, or without access if there are none. Mappings must
+    /// be added in the order of their addresses.
     pub(super) fn map(&mut self, start: u64, bytes: u64, words: &[(u64, u64)]) {
         let access = !words.is_empty();
         self.parts.mappings.push(Mapping {

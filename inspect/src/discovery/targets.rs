@@ -24,18 +24,18 @@ pub(super) struct Targets<'a> {
     payloads: Ranks,
     /// The indices of the objects, in the order of `payloads`.
     pub(super) objects: Vec<u32>,
-    /// All items by their memory.
+    /// All items by the start of their memory.
     extents: Ranks,
-    /// Addresses in the library's own memory.
+    /// The watched addresses, in the library's own memory: references to them are found, too.
     watched: Ranks,
     lowest: u64,
-    /// How many bytes there are from `lowest` to the last payload.
+    /// How many bytes there are from `lowest` to the highest address of an item or a watched one.
     span: u64,
 }
 
 impl<'a> Targets<'a> {
-    /// Prepares for items that are in order and do not overlap, and for addresses in order that are
-    /// in none of them.
+    /// Prepares the search. `items` are sorted and do not overlap; `watched` are sorted addresses
+    /// outside of all items.
     pub(super) fn new(items: &'a [Item], watched: &[u64]) -> Self {
         let objects = || items.iter().filter(|item| item.is_object());
         let indices = (0..).zip(items).filter(|(_, item)| item.is_object());

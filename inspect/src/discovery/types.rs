@@ -9,7 +9,7 @@ use crate::layout::{KindLayout, TypeInfoLayout};
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// The source of memory of a type info's objects, and the kind of their payload.
+/// Where the memory of a type info's objects comes from, and what their payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// One value from the global allocator.
@@ -101,8 +101,8 @@ impl Types {
     }
 }
 
-/// Returns whether a mapping may have type infos: constants of a module. The loader relocates them,
-/// so they are writable if the linker did not have them protected afterwards.
+/// Returns whether a mapping may have type infos, which are constants of a module. The loader
+/// relocates them, so they stay writable unless the linker has them protected afterwards.
 fn may_have_infos(mapping: &Mapping, modules: &[Module]) -> bool {
     let of_module = |module: &Module| (module.start..module.end).contains(&mapping.start);
     mapping.read && !mapping.execute && !mapping.shared && modules.iter().any(of_module)

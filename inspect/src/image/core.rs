@@ -41,8 +41,8 @@ impl ProgramImage {
             return Err(Error::not_a_core(core, "it is no plain file"));
         }
         let file = File::open(core).map_err(|error| Error::io(open(), error))?;
-        // SAFETY: whoever maps a file must not see its bytes change, or end too early. Nobody writes
-        // to a core file once it is complete; `segments::read` refuses those that are not.
+        // SAFETY: a mapped file must not change or become shorter. Nobody writes to a core file
+        // once it is complete; `segments::read` refuses core files that are not.
         let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::io(open(), error))?;
         let (machine, mut loads, note_ranges) = segments::read(core, &map)?;
         let notes = Notes::read(core, &map, machine, &note_ranges)?;
@@ -98,8 +98,8 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
 }
 
 /// Names the mappings of the first thread's stack and of the heap of `brk`, which core files do not
-/// tell. The stack's has the stack pointer; the heap's is the first anonymous one after the
-/// program, with a gap before it.
+/// name. The stack has the stack pointer; the heap is the first anonymous mapping after the program
+/// that has a gap before it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     let mut threads = notes.threads.iter();
     let first = threads.find(|thread| Some(thread.tid) == notes.pid);
@@ -127,7 +127,7 @@ fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
             }
             return;
         }
-        // The program's statics that begin as zeros.
+        // This mapping has the program's statics that begin as zeros.
         end = mapping.end;
     }
 }
@@ -235,7 +235,7 @@ fn open_elf(path: &Path) -> Result<Arc<Mmap>, Error> {
     elf::map_file(&file).ok_or_else(|| fail(io::Error::other("it is no ELF file")))
 }
 
-/// Returns how a file differs from the one that was mapped; `None` if nothing says so.
+/// Returns how a file differs from the one that was mapped; `None` if no difference is found.
 fn difference(bare: &Regions, mapping: &Mapping, file: &[u8]) -> Option<String> {
     let module = elf::module(bare, mapping.start, &mapping.name);
     let expected = module.map(|module| module.build_id).unwrap_or_default();

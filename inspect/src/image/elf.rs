@@ -1,5 +1,5 @@
-//! ELF files as they are mapped: headers, notes and thread-local storage, read from memory, so that
-//! it is the same for processes, core files, and programs whose file has been deleted.
+//! ELF files as they are mapped: headers, notes and thread-local storage. They are read from
+//! memory, which works for processes, core files, and programs whose file has been deleted.
 
 use super::parts::{Mapping, Memory, Module, Note};
 use crate::error::Error;
@@ -44,9 +44,9 @@ pub(crate) fn check_program(bytes: &[u8], subject: String) -> Result<(), Error> 
 
 /// Maps a file, if it is an ELF file.
 pub(crate) fn map_file(file: &File) -> Option<Arc<Mmap>> {
-    // SAFETY: whoever maps a file must not see its bytes change, or end too early. Files that run
-    // as programs cannot be written to (ETXTBSY); libraries and core files are replaced by new files
-    // by all that install them, as every process that runs them would crash otherwise.
+    // SAFETY: a mapped file must not change or become shorter. The kernel refuses writes to a
+    // program that runs (ETXTBSY). Installers replace a library by a new file, as writing into the
+    // old one would crash every process that uses it.
     let map = unsafe { Mmap::map(file) }.ok()?;
     is_elf(&map).then(|| Arc::new(map))
 }

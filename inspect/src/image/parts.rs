@@ -114,7 +114,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// Returns the machine of ELF's number for it.
+    /// Returns the machine that ELF headers give this number.
     pub(crate) fn from_elf(number: u16) -> Option<Machine> {
         match number {
             62 => Some(Machine::X86_64),
@@ -140,7 +140,7 @@ impl Machine {
     }
 
     /// Returns a thread with these registers: the general ones, `vectors` as the kernel saves them,
-    /// and the thread pointer if it is not among the general ones. `None` if they are too short.
+    /// and the thread pointer if it is not among the general ones. `None` if `general` is short.
     pub(crate) fn thread(
         self,
         tid: u32,
@@ -176,10 +176,10 @@ pub struct Module {
     pub start: u64,
     /// The address after the last mapped one.
     pub end: u64,
-    /// Notes by name and type: the address in memory of the description, and its length.
+    /// The notes: their names and types, and where their descriptions are in memory.
     pub notes: Vec<Note>,
-    /// The range of thread-local storage relative to the module's image, if it has one: address of
-    /// the initial image, its size in memory, its alignment.
+    /// The thread-local storage, if the module has any: the address of its initial image in memory,
+    /// its size and its alignment.
     pub tls: Option<(u64, u64, u64)>,
     /// The build id.
     pub build_id: Vec<u8>,

@@ -26,7 +26,7 @@ mod linux {
 }
 
 impl ProgramImage {
-    /// Stops a process, copies what of its memory may refer to other memory, and lets it go.
+    /// Stops a process, copies the part of its memory that may have references, and lets it go.
     ///
     /// All threads stop; the process goes on even if this fails, panics or is killed. System calls
     /// in which its threads wait may return `EINTR`: `epoll_wait` does.

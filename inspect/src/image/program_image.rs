@@ -50,7 +50,7 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// Returns no memory; what is [`Backing::Later`] is read by `later`.
+    /// Returns memory without regions; `later` reads regions that are [`Backing::Later`] or `Data`.
     pub(crate) fn new(later: Option<Later>) -> Regions {
         Regions {
             later,
@@ -58,7 +58,7 @@ impl Regions {
         }
     }
 
-    /// Adds bytes that regions can come from; returns the number to name them by.
+    /// Adds bytes that regions can come from; returns the `source` of [`Backing::Bytes`] for them.
     pub(crate) fn add_source(&mut self, bytes: Bytes) -> u32 {
         self.sources.push(bytes);
         u32::try_from(self.sources.len() - 1).expect("fewer than 2^32 files")
@@ -93,7 +93,7 @@ impl Regions {
         });
     }
 
-    /// Returns the ranges that have data, adjacent ones joined.
+    /// Returns the ranges that are neither zero nor [`Backing::Data`], adjacent ones joined.
     pub(crate) fn present(&self) -> Vec<Range<u64>> {
         let mut present: Vec<Range<u64>> = Vec::new();
         for region in &self.regions {
@@ -187,9 +187,9 @@ pub trait Image: Memory {
         self.parts().pid
     }
 
-    /// Returns the ranges that can hold anything but zeros, by address, adjacent ones joined. Scan
-    /// these: mappings may reserve terabytes of which the program has touched little. What lies in
-    /// readable mappings between them reads as zeros.
+    /// Returns the ranges that may have references, by address, adjacent ones joined. Scan these:
+    /// mappings may reserve terabytes of which the program has touched little. The rest of readable
+    /// mappings is zero, or data that refer to nothing.
     fn present(&self) -> Vec<Range<u64>> {
         let readable = self.mappings().iter().filter(|mapping| mapping.read);
         readable.map(|mapping| mapping.start..mapping.end).collect()
@@ -249,7 +249,7 @@ impl Image for ProgramImage {
 /// The cost of the stop to the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stopped {
-    /// How long it lasted, from before the first thread stopped until all went on.
+    /// How long the stop lasted, from before the first thread stopped until all went on.
     pub duration: Duration,
     /// How many threads were stopped.
     pub threads: usize,

@@ -72,7 +72,7 @@ impl Symbols {
     }
 
     /// Returns the address and the size of the first function or static whose name, demangled and
-    /// without its hash, is `name`. It looks at all symbols.
+    /// without its hash, is `name`. Searches all symbols.
     pub fn find(&self, name: &str) -> Option<(u64, u64)> {
         self.modules.iter().find_map(|module| {
             let found = module.table().iter().find(|symbol| {

@@ -107,7 +107,7 @@ fn mark(reader: &mut Reader<'_>, first: u64, chunks: &mut Chunks) -> bool {
     true
 }
 
-/// Marks a free block; returns whether it is one, and was not marked before.
+/// Marks a block as free; returns `false` if there is no such block, or it was marked before.
 fn mark_one(reader: &mut Reader<'_>, block: u64, chunks: &mut Chunks) -> bool {
     let size = reader.layout.chunk.size;
     let place = chunks.get_mut(&(block - block % size)).and_then(|cut| {

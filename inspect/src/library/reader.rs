@@ -63,7 +63,7 @@ pub struct Entry {
     pub holder: Holder,
     /// The address of the word that refers to the target.
     pub address: u64,
-    /// How many strong references the entry stands for: 0 if the object has none any more.
+    /// How many strong references the entry stands for: 0 for a dead object or an allocation.
     pub counted: u32,
 }
 
@@ -130,8 +130,8 @@ const LONGEST_LIST: u64 = 1 << 24;
 /// The lowest address that memory may have: nothing is mapped in the first page.
 const LOWEST: u64 = 4096;
 
-/// The number of misfits after which the rest is left out. A process that was stopped in the middle
-/// of an operation has a handful for each thread.
+/// The number of structures that do not fit after which the rest is left out. A process that was
+/// stopped in the middle of an operation has a handful for each thread.
 const MOST_UNFIT: u64 = 10_000;
 
 /// The most words that are read, and blocks that are counted: in damaged memory, all pools of all
@@ -308,8 +308,8 @@ impl<'m> Reader<'m> {
             self.unfit("a list is too long to be one");
             return (0, 0);
         }
-        // An empty list may still have memory, whose words are stale. A list without memory has a
-        // small address, which only is aligned.
+        // A list without memory has a dangling pointer, which is as small as its alignment. An
+        // empty list may have memory, with stale words: so at least one word is the library's own.
         if items >= LOWEST {
             self.own(items, (len * size).max(8));
         }

@@ -48,8 +48,8 @@ fn slot(reader: &mut Reader<'_>, address: u64) -> Option<LibThread> {
     if record == 0 || reader.gives_up() {
         return None;
     }
-    // A thread that has left leaves its record, until the slot is used again: it is the library's,
-    // too.
+    // The record of a thread that has left stays until the slot is used again: it is the library's
+    // memory, too.
     reader.own(record, layout.record.size);
     if state & of.phase_mask != of.live {
         return None;
@@ -231,7 +231,7 @@ fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: &mut LibThr
     }
 }
 
-/// Returns whether this is a stack: its root pool says so.
+/// Returns whether `stack` is a stack of pools: its root pool must refer to it.
 fn is_stack(reader: &mut Reader<'_>, stack: u64) -> bool {
     if reader.gives_up() {
         return false;

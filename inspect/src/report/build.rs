@@ -23,7 +23,7 @@ pub fn document(graph: &Graph, report: Report) -> Document {
     }
 }
 
-/// Returns objects that are alive, and their bytes.
+/// Returns the number of objects that are alive, and their bytes.
 pub fn sizes(graph: &Graph) -> (u64, u64) {
     let alive = graph.alive();
     alive.fold((0, 0), |(n, bytes), node| (n + 1, bytes + node.bytes))
@@ -266,8 +266,8 @@ fn wire_owner(analysis: &Analysis<'_>, owner: Owner) -> wire::Owner {
     wire::Owner { kind, name, offset }
 }
 
-/// The key by which words are added up: the type of the other node and what holds that, the node
-/// itself, the offset.
+/// The key by which words are added up: the type of the other node, what holds that node, and the
+/// node itself; the offset of the word, and its strength.
 type WordsKey = (
     Option<u32>,
     Option<Owner>,

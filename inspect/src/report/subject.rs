@@ -70,7 +70,7 @@ fn containing(graph: &Graph, address: u64) -> Option<NodeId> {
     Some(at as NodeId)
 }
 
-/// Returns whether `wanted` is the name, or its last words, without generic arguments.
+/// Returns whether `wanted` is the name or the end of its path, with or without generic arguments.
 fn ends_with(name: &str, wanted: &str) -> bool {
     let without = name.split('<').next().unwrap_or(name);
     [name, without].iter().any(|name| {

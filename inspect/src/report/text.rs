@@ -309,7 +309,7 @@ fn group(page: &mut Page, first: &str, group: &Group) {
         page.line(format_args!("{indent}  {holder}"));
     }
     hops(page, &format!("{indent}  "), &group.path);
-    // Allocations that form a cycle are followed by the way to an object.
+    // The path of an allocation cycle is not closed: it leads from the cycle to an object.
     use Verdict as V;
     let cycles = [V::ProvenCycle, V::CountedCycle, V::CycleWithoutHolder];
     if cycles.contains(&group.verdict) {

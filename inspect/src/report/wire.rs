@@ -116,7 +116,7 @@ pub struct Group {
     pub verdict: Verdict,
     /// The verdict as a sentence.
     pub description: String,
-    /// The pool, inbox or variable that holds them; `null` if there is none.
+    /// The pool, inbox or variable that holds the objects; `null` if there is none.
     pub holder: Option<String>,
     /// How many leaks, objects and bytes there are.
     #[serde(flatten)]
@@ -165,7 +165,7 @@ pub struct Path {
     /// the object's references, or if such words refer to a cycle; `doubtful` if other words
     /// explain all references, or nothing holds the first node.
     pub confidence: Confidence,
-    /// If `root` is `cycle`, its nodes: it goes on from the last one to the first. Else empty.
+    /// If `root` is `cycle`, the cycle's nodes, the last of which refers to the first. Else empty.
     pub cycle: Vec<Hop>,
     /// The nodes, the object last.
     pub hops: Vec<Hop>,
@@ -182,9 +182,9 @@ pub struct Holders {
     pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Roots that refer to them, by their name.
+    /// Roots that refer to these objects, by name.
     pub roots: Vec<RootWords>,
-    /// Nodes that refer to them: one by one for an address, by type and field for a type.
+    /// Nodes that refer to the objects: one by one for an address, by type and field for a type.
     pub holders: Vec<Words>,
     /// How many holders there are, with those beyond `--limit`.
     pub all_holders: usize,
@@ -215,7 +215,7 @@ pub struct Words {
     pub example: String,
     /// In `holders`, what holds the other node if that is a plain allocation.
     pub owner: Option<Owner>,
-    /// Where that object was created, if the program records it.
+    /// If an address was asked for, where the other node was created, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
     /// Where the word is in its node; `null` for elements of allocations, if a type was asked for.
@@ -224,11 +224,11 @@ pub struct Words {
     pub strength: String,
     /// How many words there are.
     pub words: u64,
-    /// Bytes that the other nodes retain: what would be freed if they were.
+    /// Bytes that the other nodes retain: what would be freed with these nodes.
     pub retained_bytes: u64,
 }
 
-/// The holder of a plain allocation, perhaps through other ones.
+/// The holder of a plain allocation, perhaps through other allocations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Owner {
     /// `object`, or the kind of root as in [`Path::root`]; `null` if nothing refers to the allocation.
@@ -246,11 +246,11 @@ pub struct Held {
     pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Bytes that would be freed with them, their own included.
+    /// Bytes that would be freed with these objects, their own included.
     pub retained_bytes: u64,
-    /// Objects that would be destroyed with them, themselves included.
+    /// Objects that would be destroyed with these objects, themselves included.
     pub retained_objects: u64,
-    /// Nodes that they refer to: one by one for an address, by type and field for a type.
+    /// Nodes that the objects refer to: one by one for an address, by type and field for a type.
     pub held: Vec<Words>,
     /// How many such nodes there are, with those beyond `--limit`.
     pub all_held: usize,

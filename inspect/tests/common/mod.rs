@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// The variable with the role, for the test `role`, which plays it.
+/// The environment variable with the role that the test `role` plays.
 pub const ROLE: &str = "RELEASEPOOL_INSPECT_ROLE";
 
 /// A process that plays a role. It is killed when this is dropped.
@@ -30,7 +30,7 @@ impl Target {
         Target::start_command(command, role)
     }
 
-    /// Starts a copy of this program by a command.
+    /// Starts a command that runs a copy of this program.
     pub fn start_command(mut command: Command, role: &str) -> Target {
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
         let mut target = Target::spawn(command.env(ROLE, role));

@@ -1,4 +1,4 @@
-//! Tasks that wait, and have objects meanwhile. Each way to have them has a type of its own.
+//! Tasks that wait, and hold objects meanwhile. Each way to hold them has a type of its own.
 
 use releasepool::{Ref, Weak, pooled};
 use std::any::Any;
@@ -212,7 +212,7 @@ fn with_others(all: &mut All) {
     all.push(Box::new(sender));
 }
 
-/// Tasks whose objects others hold, too.
+/// Tasks whose objects are held elsewhere, too.
 fn shared(all: &mut All) {
     // The first five objects have no task.
     let vector = jobs::<21>().collect::<Vec<_>>();

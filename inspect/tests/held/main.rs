@@ -1,5 +1,5 @@
-//! Objects that memory of several allocators or tasks of tokio hold are no leaks; those that leak beside
-//! them are found.
+//! Objects that are held in memory of several allocators, or by tasks of tokio, are no leaks;
+//! objects that leak beside them are found.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -95,7 +95,7 @@ struct Memory {
     end: usize,
 }
 
-/// Memory that is taken from the system at once.
+/// How many bytes are taken from the system at a time.
 const PIECE: usize = 1 << 22;
 
 static LISTS: Lists = Lists(Mutex::new(Memory {
@@ -219,7 +219,7 @@ fn check(role: &str, target: &Target, hidden: u64) {
     );
 }
 
-/// Locked by each test that starts busy threads, or a process whose work they would hold up.
+/// Locked by each test that starts busy threads, or a process that such threads would hold up.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn check_allocator(role: &str) {

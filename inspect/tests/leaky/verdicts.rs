@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the last words of the names of the types on a group's path.
+/// Returns the names of the types on a group's path.
 pub fn types(group: &Value) -> Vec<&str> {
     let path = group["path"].as_array().expect("a path").iter();
     path.filter_map(|hop| hop["type"].as_str()).collect()

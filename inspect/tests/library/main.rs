@@ -23,8 +23,8 @@ fn read() -> Library {
     library
 }
 
-/// Checks that all memory of the library's structures is its own, also that of lists that are empty: the
-/// thread has had a backlog.
+/// Checks that all memory of the library's structures counts as its own, also the memory of empty
+/// lists: this thread has empty lists with memory, as it has had a backlog.
 fn check_memory_is_owned() {
     let r = Ref::new(5);
     let mut drained = AutoreleasePool::new();

@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 
 struct Captured(#[allow(dead_code, reason = "objects of no size are special")] u64);
 
-/// Plays the role: starts a thread when it is asked to, and tells the id of this one.
+/// Plays the role: starts a thread when it is asked to, and answers with the calling thread's id.
 pub fn play() -> ! {
     // SAFETY: the call has no preconditions.
     let tid = unsafe { libc::gettid() };
@@ -40,8 +40,8 @@ fn wait(tid: i32) {
 fn start_and_stop(target: &mut Target) -> u32 {
     let creator: i32 = target.ask("creator").parse().unwrap();
     let trace = |request, tid: i32, data: usize| {
-        // SAFETY: of the requests that are used here, one writes a word to the address that `data`
-        // is, which is that of a local variable of the caller.
+        // SAFETY: only one of the requests that are used here takes `data` as an address: it writes
+        // a word to a local variable of the caller.
         let result = unsafe { libc::ptrace(request, tid, null_mut::<libc::c_void>(), data) };
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     };

@@ -14,7 +14,7 @@ thread_local! {
 
 fn map(bytes: usize, flags: i32, file: i32) -> *mut u64 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses the place of a new mapping, where nothing else is.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, file, 0) };
     assert_ne!(start, libc::MAP_FAILED);
     start.cast()
@@ -116,7 +116,7 @@ fn statics_and_the_heap_have_their_values() {
     let found = image.bytes(place, 800_000).expect("the memory is there");
     let found = found.chunks_exact(8).map(|word| word.try_into().unwrap());
     assert!(found.map(u64::from_ne_bytes).eq(words));
-    // All is data, except on the pages that have the heads of chunks around it.
+    // The vector is data, except for the pages that have the heads of chunks around it.
     let middle = place + 400_000;
     assert!(!image.present().iter().any(|range| range.contains(&middle)));
     assert!(image.stopped().kept < image.stopped().bytes - 400_000);

@@ -9,7 +9,7 @@ pub static MARKER: AtomicU64 = AtomicU64::new(0);
 /// A static in `.data`, which has a value in the file and is then changed.
 #[used]
 static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
-/// A static in `.data`, on pages of which the process may never have used any.
+/// A static in `.data`, on pages that the process may never have touched.
 #[used]
 pub static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
 /// A static in `.rodata` or `.data.rel.ro`.

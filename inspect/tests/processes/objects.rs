@@ -34,7 +34,7 @@ fn churn(rounds: usize) -> String {
             let layout = Layout::from_size_align(size, align).unwrap();
             // SAFETY: the size is not 0.
             let memory = unsafe { alloc(layout) };
-            // SAFETY: just allocated with this size. No chunk has such a size.
+            // SAFETY: just allocated with this size. The bytes look like no chunk's size.
             unsafe { memory.write_bytes(0xff, size) };
             made.push((memory, layout));
         }
@@ -188,7 +188,7 @@ impl Image for Damaged<'_> {
     }
 }
 
-/// Returns the numbers of the layout note: where the digits of each are.
+/// Returns where the digits of each number in the layout note are: the address and the length.
 fn numbers(image: &ProgramImage) -> Vec<(u64, usize)> {
     let notes = image.modules().iter().flat_map(|module| &module.notes);
     let note = { notes }.find(|note| note.name == NAME && note.kind == TEXT);

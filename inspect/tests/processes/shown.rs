@@ -1,4 +1,4 @@
-//! Tests what `top` shows of a program that runs, and gdb of references, pools and slots.
+//! Tests what `top` shows of a running program, and what gdb shows of handles, pools and slots.
 
 use crate::common::{self, Target, inspect};
 use releasepool::frame::FrameConfig;

@@ -24,7 +24,7 @@ extern "C" fn count(_: libc::c_int) {
 }
 
 extern "C" fn end_thread(_: libc::c_int) {
-    // SAFETY: it ends the calling thread at once; see the role `leaderless`.
+    // SAFETY: the call ends the calling thread at once; see the role `leaderless`.
     unsafe { libc::syscall(libc::SYS_exit, 0) };
 }
 
@@ -179,8 +179,8 @@ fn threads_that_start_meanwhile_are_stopped_too() {
         assert!(threads > SPAWNERS, "{threads}");
         let (place, _) = image.symbols().find("processes::stops::PLACE").unwrap();
         let words = image.word(place).unwrap();
-        // The words are far apart: a thread that still ran would change one after its copy, and one
-        // before.
+        // The words are far apart: a thread that still ran would change one of them after it was
+        // copied, and the other before.
         let first = image.word(words).unwrap();
         let last = image.word(words + (4 << 20) * 8 - 8).unwrap();
         let is_stopped = first > 0 && first >= last && first - last <= SPAWNERS as u64;

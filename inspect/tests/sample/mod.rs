@@ -64,19 +64,20 @@ thread_local! {
 }
 
 /// Returns plain memory that had objects before, whose headers are still there. Memory at the end
-/// of malloc's heap would lose them when it is freed.
+/// of malloc's heap would lose the headers when it is freed.
 fn stale() -> Vec<Vec<u64>> {
     let mut plain = Vec::with_capacity(100);
     let mut objects = Vec::with_capacity(100);
     objects.extend((0..60).map(|i| Ref::new(Stale([i; 23]))));
-    // Fills the thread's cache in malloc, which keeps seven.
+    // Fills the thread's cache in malloc, which keeps seven chunks of one size.
     objects.drain(..7);
     while objects.pop().is_some() {}
     plain.extend((0..60).map(|_| Vec::with_capacity(25)));
     plain
 }
 
-/// Leaks objects that refer to each other, and some that a box refers to.
+/// Leaks two objects that refer to each other, the entries of a forgotten handoff pool, and four
+/// objects that are each in a leaked box.
 fn leak() {
     let circle = [1, 2].map(|i| Ref::new(Circle(RefCell::default(), [i; 3])));
     *circle[0].0.borrow_mut() = Some(circle[1].clone());
@@ -172,7 +173,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
     let blocks = BlockAllocator::new();
     // There are so many that pools cannot get the vectors' memory again: addresses of the vectors
-    // stay on this stack, and would be mistaken for guards.
+    // stay on this stack, and would be mistaken for guards of such pools.
     let mut freed: Vec<_> = (0..600).map(|i| Some(Ref::new(Freed(i)))).collect();
     let in_block = |i| Some(Ref::new_in(FreedBlock(i), &blocks));
     let mut freed_blocks: Vec<_> = (0..600).map(in_block).collect();
@@ -200,8 +201,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let weak = (Ref::downgrade(&strong), Ref::downgrade(&strong));
     drop(strong);
     let cyclic = Ref::new_cyclic(|this| Cyclic(this.clone()));
-    // Runs on another thread, so that no addresses are left on this stack. One of the objects
-    // counts for a cap.
+    // Runs on another thread, so that no addresses are left on this stack. One of the objects is in
+    // an allocator with a cap.
     let aligned = thread::spawn(|| {
         let limited = BlockAllocator::builder().hard_cap(1 << 20).build();
         let page = || PageAligned([1; 512]);
@@ -267,11 +268,10 @@ pub fn play(ready: impl FnOnce()) -> ! {
     assert!(thread::spawn(post).join().unwrap());
     pools();
     messages();
-    // Runs on another thread, whose stack nothing uses again, so that no addresses are left on this
-    // stack.
+    // Runs on another thread, whose stack nothing uses again: so no addresses stay on this one.
     thread::spawn(leak).join().unwrap();
     let retired = retired();
-    // A closure that takes a frame.
+    // Sends a closure that takes a frame.
     let frames = FrameLoop::new(FrameConfig::new());
     let proxy = frames.proxy();
     let post = move || {
@@ -306,7 +306,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     std::process::exit(0)
 }
 
-/// A graph, asked by types.
+/// A graph that is queried by the names of types.
 pub struct View<'a>(pub &'a Graph);
 
 /// Removes repeated holders if the allocator is not known: then free memory, which may have the
@@ -378,7 +378,7 @@ impl<'a> View<'a> {
         roots.map(|root| self.0.label(root)).collect()
     }
 
-    /// Returns kind, label and count of the library's roots of an object.
+    /// Returns kind, label and count of the library's roots of all objects of a type.
     pub fn library(&self, name: &str) -> Vec<(RootKind, &'a str, u32)> {
         let roots = self.of(name).into_iter().flat_map(|node| self.roots(node));
         let roots = roots.filter(|root| root.kind.is_list());

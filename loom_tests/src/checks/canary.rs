@@ -160,7 +160,7 @@ fn late_write() {
     let shared = Arc::new((Cell::default(), AtomicBool::new(false)));
     let writer = spawn_with(&shared, |shared| {
         shared.1.store(true, Ordering::Release);
-        // loom does not switch threads in between, so the value is never missing.
+        // loom does not switch threads between these lines, so the reader finds the value.
         shared.0.set(1);
     });
     if shared.1.load(Ordering::Acquire) {

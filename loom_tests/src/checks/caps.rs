@@ -14,9 +14,9 @@ pub fn models() -> Vec<Model> {
             "two threads allocate large memory under a hard cap: never more than that, and no refused request has another refused",
             &["both served", "one refused"],
         )
-        // One thread makes three requests and the other one, all of which change one count. Two
-        // preemptions put one change of the other thread between any two of the first, and the
-        // other thread makes two changes. Unbounded: 31,087 executions in the rmw mode.
+        // One thread makes three requests, the other makes one, and all change one count. Two
+        // preemptions put one change of the second thread between any two of the first, and the
+        // second thread makes two changes. Unbounded: 31,087 executions in the rmw mode.
         .bounded(4),
         model!(
             caps_soft,
@@ -154,8 +154,8 @@ fn caps_trim() -> bool {
 fn asked(before: fn(&BlockAllocator)) -> bool {
     let blocks = capped();
     let away = alloc(&blocks);
-    // Waits at a door and does not yield: after a yield, the trim could not read the empty list
-    // that this thread has seen before.
+    // Waits at a door and does not yield: after a yield, loom would not let this thread's trim read
+    // the outdated list, still empty, that the thread has read before.
     let door = Door::new();
     let opened = door.clone();
     let other = spawn_with(&blocks, move |blocks| {

@@ -126,7 +126,7 @@ pub fn child(model: &Model, mode: &str, how: &How) -> ExitCode {
     }
     match std::env::var(WEAKENED) {
         Ok(what) => model::weaken(Some(parse_weakened(&what))),
-        // Only `ci/mutate.sh weaken` reads them, and recording takes a lock at each operation.
+        // Only `ci/mutate.sh weaken` reads the sites, and recording takes a lock at each operation.
         Err(_) if *how == How::Brief => model::record_sites(),
         Err(_) => {}
     }

@@ -146,7 +146,7 @@ fn weak_outlives_strong() -> String {
     upgrade_outcome(upgraded, died_on(&[me(), one, downgrader.ended()]))
 }
 
-/// Makes a value with a weak reference that another thread upgrades.
+/// Makes a value by `new_cyclic` while another thread upgrades a weak reference to it.
 fn upgraded_while_created() -> (Ref<Probe>, Thread<bool>) {
     let mut upgrader = None;
     let r = Ref::new_cyclic(|weak: &Weak<Probe>| {
@@ -344,6 +344,6 @@ fn destructor_panics() -> usize {
     let panicked = release(r);
     let (one, panicked_there) = (other.id, other.join());
     assert!(panicked != panicked_there, "it is destroyed once");
-    // If the memory is not freed after the panic, the runner finds it.
+    // If the panic leaked the memory, the end of the model would fail.
     died_on(&[me(), one])
 }

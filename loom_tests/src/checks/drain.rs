@@ -92,7 +92,7 @@ fn drained_during(
     upgrade_outcome(upgraded, died_on(&[me(), one]))
 }
 
-/// Runs `f` with a reference while another thread releases the other one to the object.
+/// Runs `f` with a reference while another thread releases the only other one to the object.
 fn during_release(f: impl FnOnce(Ref<Probe>)) -> usize {
     let r = Ref::new(Probe::new());
     let other = r.clone();
@@ -115,7 +115,7 @@ fn drain_duplicates() -> usize {
     died_on(&[me(), user.ended()])
 }
 
-/// Drops a pool with `r` when it is dropped itself, deep down on the stack.
+/// Returns an object whose destructor drops a pool that holds `r`, deep down on the stack.
 fn deep(r: Ref<Probe>) -> OnDrop {
     OnDrop::new(|| {
         let pool = AutoreleasePool::new();
@@ -124,7 +124,7 @@ fn deep(r: Ref<Probe>) -> OnDrop {
     })
 }
 
-/// Drops `pool` below 16 x 256 bytes of stack; the limit in model builds is 2 KiB.
+/// Drops `pool` below 16 x 256 bytes of stack; model builds queue objects beyond 2 KiB.
 #[inline(never)]
 fn far_down(times: u32, pool: AutoreleasePool) {
     let filler = std::hint::black_box([0u8; 256]);

@@ -204,7 +204,7 @@ fn read_by_second_pool(place: &Place) -> bool {
     let mut second = AutoreleasePool::new();
     pin(&second);
     let found = place.gone.load() == 0;
-    // Closed out of order: this raises the announcement to the second pool's epoch.
+    // Closes the pools out of order: this raises the announcement to the second one's epoch.
     drop(first);
     if found {
         place.object.get();
@@ -213,7 +213,8 @@ fn read_by_second_pool(place: &Place) -> bool {
     found
 }
 
-/// Reads after an earlier pin, which made a fence: this pin makes one only if a collector asks for it.
+/// Pins once, which makes a fence, and then reads under a second pin. The second pin makes a fence
+/// only if a collector has asked for one since.
 fn read_twice(place: &Place) -> bool {
     pinned(|| ());
     read(place)
@@ -229,7 +230,7 @@ fn quick() -> String {
 }
 
 fn revoked() -> String {
-    // The reader takes over this thread's participant, with its mark that a fence was made.
+    // This thread ends, and the reader takes over its participant, with the mark of a fence.
     spawn(|| pinned(|| ())).join();
     meet(read_twice, |place| {
         epoch_oldest_pin();
@@ -294,7 +295,7 @@ fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     assert_eq!(take_deaths().len(), deaths);
 }
 
-/// Returns how many objects the collection during the other thread's stores has released.
+/// Returns how many objects this thread has released while the other one collects.
 fn epoch_collectors() -> usize {
     let (slot, _) = slot();
     let other = spawn(|| _ = epoch_collect());
@@ -348,8 +349,7 @@ fn epoch_leave() -> String {
     describe(found, freed)
 }
 
-/// Returns how many objects the collection during the other thread's store has released besides the
-/// one that this thread replaced.
+/// Returns how many objects this thread has released besides the one that it has replaced.
 fn epoch_flag() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| slot.store(probe()));
@@ -361,7 +361,7 @@ fn epoch_flag() -> usize {
     released - 1
 }
 
-/// Of two objects that stores have replaced, releases those that no collection has yet.
+/// Releases what no collection has yet, of two objects that stores have replaced, and ends.
 fn rest_ends(slot: Arc<Slot<Probe>>, released: usize) {
     collect_and_release();
     let all = released + take_deaths().len();
@@ -369,7 +369,7 @@ fn rest_ends(slot: Arc<Slot<Probe>>, released: usize) {
     ends(slot, 1);
 }
 
-/// Returns how many objects the collection during the other thread's stores has released.
+/// Returns how many objects this thread has released during the other thread's stores.
 fn epoch_queue() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| [(); 2].map(|()| slot.store(probe())));

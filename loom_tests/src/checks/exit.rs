@@ -65,13 +65,13 @@ pub fn models() -> Vec<Model> {
             "push, autorelease and pop on two threads, by tokens, guards and the root",
             OVERLAP,
         )
-        // Both threads go through the whole registry, twice. With 5: 48,791 executions.
+        // Both threads enter the registry and leave it. With 5: 48,791 executions.
         .bounded(4),
     ]
     .into()
 }
 
-/// Another thread sends an object with a probe to the main thread, which exits, and then drains.
+/// The main thread exits while another one sends it an object with a probe, and then drains.
 fn released_in_exit<T: Send + Sync + 'static>(object: T) -> usize {
     let leaver = this();
     drain();
@@ -165,7 +165,7 @@ fn orphans_quiesce() -> usize {
     while !quiesce() {
         loom::thread::yield_now();
     }
-    // Whichever thread ran it, its effects happen before this.
+    // Whichever thread made the release, its effects happen before this.
     assert!(seen.get());
     let one = other.ended();
     assert!(quiesce());
@@ -198,8 +198,8 @@ fn orphans_counted() -> bool {
     released == 1
 }
 
-/// Uses a token pool, a guard pool and the root pool, with an entry each; all are destroyed on this
-/// thread in the end.
+/// Uses a token pool, a guard pool and the root pool, with an entry each. In the end this thread
+/// has destroyed all three objects.
 fn use_all(exit: bool) {
     autorelease(Ref::new(Probe::new()));
     let token = manager().push();

@@ -201,7 +201,7 @@ fn frame_post_close() -> &'static str {
 fn frame_delayed_close() -> bool {
     let frames = unlimited();
     let poster = spawn_with(&frames.proxy(), move |proxy| {
-        // The loop drops it, or gives it back.
+        // The loop drops the closure, or gives it back.
         let later = proxy.post_after(Duration::from_secs(1), || panic!("it is not due"));
         let accepted = proxy.post_after(Duration::ZERO, note).is_ok();
         assert!(later.is_ok() || !accepted, "it was closed before");

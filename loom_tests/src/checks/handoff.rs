@@ -20,8 +20,8 @@ pub fn models() -> Vec<Model> {
             "a budgeted drain claims orphans and leaves some, while another thread drains",
             &["0 here", "1 here"],
         )
-        // Two sends meet a claim and what it gives back: one preemption puts each send in between, and another one
-        // the sender's drain.
+        // Two sends race with a claim and with what that gives back: one preemption puts each send
+        // in between, and another one the sender's drain.
         .bounded(3),
     ]
     .into()
@@ -86,7 +86,7 @@ fn orphans_by_parts() -> usize {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join();
-    // Makes here the releases that were claimed and not made, which count as waiting until then.
+    // Makes the releases that this thread has claimed and not made: until then they wait.
     assert!(quiesce());
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

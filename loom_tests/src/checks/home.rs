@@ -51,8 +51,8 @@ pub fn models() -> Vec<Model> {
             "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
             &["made", "made and kept", "home ended"],
         )
-        // The request meets the run of the inbox, its closing, and the run of orphans: four preemptions put it
-        // around each of them, and a fifth one interrupts it. Unbounded: 49,414 executions in the rmw mode.
+        // The request meets the inbox's run, its close, and the orphans' run: four preemptions put
+        // it among these, a fifth one interrupts it. Unbounded: 49,414 executions in the rmw mode.
         .bounded(5),
     ]
     .into()
@@ -76,7 +76,7 @@ fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> &'static str {
     match (&at_once[..], &at_exit[..], &later[..], model::free_kept()) {
         (died, [], [], 0) if died == home => "by the home's drop",
         ([], died, [], 0) if died == home => "sent home",
-        // The other thread may destroy it before the home's exit is complete.
+        // The other thread may destroy the value before the home's exit is complete.
         ([], [died], [], 0) | ([], [], [died], 0) if *died == other => "where it was dropped",
         ([], [], [], 1) => "kept",
         other => panic!("died {other:?}"),
@@ -135,7 +135,7 @@ fn home_pending() -> usize {
     let_others_go_first();
     manager().run_inbox();
     model::thread_exit();
-    // Runs the closure if it is an orphan; it makes no value any more, and wakes the other thread.
+    // Runs the request if it is an orphan: that makes no value, and wakes the other thread.
     quiesce();
     let why = other.join();
     assert!(quiesce());

@@ -110,7 +110,7 @@ pub fn make<T: Send + Sync>(value: T) -> Hot<T> {
     Hot::new(Ref::new(value))
 }
 
-/// Makes references to an object that the owner has let go.
+/// Makes references to an object whose owner is then dropped.
 pub fn references<const N: usize>() -> [HotRef<Probe>; N] {
     let hot = hot();
     [(); N].map(|()| hot.get())
@@ -130,7 +130,7 @@ pub fn drop_on_thread(reference: HotRef<Probe>) -> Thread<()> {
     })
 }
 
-/// Makes a reference from this one, which it drops then; uses the new one.
+/// Clones `reference`, drops it, and uses the clone.
 fn hop(reference: HotRef<Probe>) -> HotRef<Probe> {
     let clone = reference.clone();
     drop(reference);
@@ -169,7 +169,7 @@ fn hot_send_and_drop() -> usize {
 
 fn hot_hopping() -> bool {
     let [first] = references();
-    // Each of the two threads counts one birth and one death, while the clone lives.
+    // This thread counts one birth; the other one counts a birth and a death.
     let other = spawn(move || {
         let clone = first.clone();
         drop(first);

@@ -58,8 +58,8 @@ pub fn models() -> Vec<Model> {
             "two threads use hot objects for the first time at once, and there is one book without an owner",
             &["first", "one after the other", "second"],
         )
-        // Each of the two gets a book under one lock: one preemption puts the other before or after that, and another
-        // one returns. With 3: 28,290 executions in the rmw mode.
+        // Each of the two threads gets a book under one lock: one preemption runs the other before
+        // or after that, a second one returns. With 3: 28,290 executions in the rmw mode.
         .bounded(2),
         Model::new(
             "hot_unreleased",

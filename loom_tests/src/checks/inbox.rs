@@ -38,7 +38,7 @@ pub fn models() -> Vec<Model> {
             "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
             &["0 of 0", "0 of 1", "0 of 2", "1 of 1", "1 of 2", "2 of 2"],
         )
-        // How many messages were taken before the close, of how many that were accepted.
+        // An outcome is how many messages were taken before the close, of how many accepted ones.
         .plain(&["0 of 0", "0 of 1", "0 of 2"]),
         model!(
             inbox_counted_twice,

@@ -67,7 +67,7 @@ fn fate() -> (Option<ThreadId>, ThreadId) {
     (ran.first().copied(), dropped[0])
 }
 
-/// Returns what became of the closure, which its loop has got.
+/// Returns what became of the closure, which its loop has accepted.
 fn fate_at_home(delay: Duration) -> &'static str {
     match fate() {
         (Some(ran), dropped) if ran == me() && dropped == me() => "ran",

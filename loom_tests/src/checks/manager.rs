@@ -115,7 +115,7 @@ fn exit_drains_root() -> bool {
     let leaver = leaver.ended();
     assert!(weak.upgrade().is_none(), "the exit has drained it");
     let deaths = take_deaths();
-    // This thread, which has not ended, still has the second object.
+    // If `r` died here, `inner` is still in a pool of this thread, which has not ended.
     let is_here = seen && deaths == [me()];
     assert!(is_here || deaths == [leaver; 2], "{deaths:?}");
     seen

@@ -20,8 +20,8 @@ pub fn models() -> Vec<Model> {
             "three batches of remote frees arrive, of which two are sorted at a time",
             &["4 at once", "2 at once", "0 at once"],
         )
-        // Three batches arrive, each by one exchange: three preemptions put the owner between any of them, and two
-        // interrupt the owner. Unbounded: 52,020 executions in the rmw mode.
+        // Three batches arrive, each by one exchange: three preemptions put the owner between any
+        // two of them, and two interrupt the owner. Unbounded: 52,020 executions in the rmw mode.
         .bounded(5),
         model!(
             memory_adoption,

@@ -9,7 +9,7 @@ pub struct Model {
     pub about: &'static str,
     /// The bound on preemptions, if there is one: see [`bounded`](Self::bounded).
     pub bound: Option<usize>,
-    /// The bound in the plain mode, if it is another one there.
+    /// The bound in the plain mode, if it differs there.
     pub plain_bound: Option<usize>,
     /// Exactly the outcomes that all executions together must reach, so that a model that stops
     /// interleaving fails.
@@ -109,8 +109,8 @@ impl Model {
         }
     }
 
-    /// Sets the outcomes of the plain mode, if they are fewer: there a thread's load hides what
-    /// other threads do between it and the thread's next operation.
+    /// Sets the outcomes of the plain mode, if they are fewer: in that mode loom does not explore
+    /// what other threads do between a thread's load and its next operation.
     pub fn plain(mut self, outcomes: &'static [&'static str]) -> Self {
         self.plain_outcomes = Some(outcomes);
         self
@@ -145,7 +145,7 @@ impl Model {
         self
     }
 
-    /// Sets another bound for the plain mode, where executions are fewer.
+    /// Sets another bound for the plain mode, where executions may be fewer or more.
     pub fn plain_bounded(mut self, preemptions: usize) -> Self {
         self.plain_bound = Some(preemptions);
         self

@@ -1,5 +1,5 @@
-//! Orphans in every state, and releases that a thread had claimed before it ended: each is made
-//! once, and before `quiesce` returns that nothing is left.
+//! Orphans in every state, and releases that a thread had claimed (taken out of its inbox, and not
+//! made yet) before it ended: each is made once, and before `quiesce` returns that nothing is left.
 
 use super::hot::hot;
 use super::steps::*;
@@ -74,8 +74,8 @@ pub fn models() -> Vec<Model> {
             "two threads make batches of retired references ready at once: none counts as in flight",
             OVERLAP,
         )
-        // Each thread claims the tag of a batch once: one preemption puts the other in between, and another one
-        // returns. With 3: 29,560 executions in the rmw mode.
+        // Each thread claims the tag of a batch once: one preemption runs the other between the
+        // read of a tag and the claim, one returns. With 3: 29,560 executions in the rmw mode.
         .bounded(2)
         .plain_bounded(1),
         model!(
@@ -139,7 +139,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Returns the handle of a thread that has ended; its slot in the registry has been reused.
+/// Returns the handle of a thread that has ended; this thread is in the registry then.
 fn gone() -> ThreadHandle {
     let gone = super::steps::gone();
     drain();
@@ -189,14 +189,14 @@ fn two_orphans() -> [Arc<Seen>; 2] {
     })
 }
 
-/// Drains a pool within a budget; returns how many objects that released.
+/// Drains within a budget of one release; returns how many objects that released.
 fn drain_one() -> usize {
     AutoreleasePool::new()
         .drain_within(Budget::Count(1))
         .released
 }
 
-/// Runs what is left, and asserts that as many probes died since the last look.
+/// Runs what is left, and asserts that `deaths` probes have died since the last [`take_deaths`].
 fn rest(deaths: usize) {
     assert!(quiesce());
     assert_eq!(take_deaths().len(), deaths);
@@ -218,7 +218,7 @@ fn orphans_before_part() -> bool {
     }
     let (seen, third) = watched();
     let sender = spawn_without_exit(move || gone.release(third));
-    // The release that the first drain gives back may be ahead of the third.
+    // The release that the first drain has given back may be ahead of that of `third`.
     assert_eq!([drain_one(), drain_one()], [1, 1]);
     sender.join();
     let in_time = seen.get();
@@ -365,7 +365,7 @@ fn orphans_to_hot() -> bool {
     let hot = hot();
     let held = Ref::new(hot.get());
     drop(hot);
-    // Reviews the object here, as this thread has let it go.
+    // This drain reviews the object, as this thread has dropped its owner.
     drain();
     gone.release(held);
     let died = Arc::new(AtomicBool::new(false));
@@ -382,12 +382,12 @@ fn orphans_to_hot() -> bool {
     quiet
 }
 
-/// Returns an object whose destructor counts the orphans; at most `others` may wait while it is
-/// destroyed as an orphan.
+/// Returns an object whose destructor counts the orphans; at most `others` more may wait while the
+/// object is destroyed as an orphan.
 fn looks(others: usize) -> OnDrop {
     let probe = Probe::new();
     OnDrop::new(move || {
-        // This orphan was counted before it could be taken out, so the count is not negative.
+        // This orphan was counted before it could be taken out, so the count never wraps below 0.
         assert!(manager().snapshot().orphans <= others);
         probe.look();
     })

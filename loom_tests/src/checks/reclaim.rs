@@ -14,8 +14,8 @@ pub fn models() -> Vec<Model> {
             &["full", "room"],
             full,
         )
-        // One preemption puts the looper's round between the sender's look for room and its sleep, and another one
-        // leaves that round half done. With three: 13,145 executions in the rmw mode.
+        // One preemption runs the reclaimer's round between the sender's look for room and its
+        // sleep, a second one stops it halfway. With three: 13,145 executions in the rmw mode.
         .bounded(2)
         .plain_bounded(1),
         Model::new(
@@ -123,7 +123,7 @@ fn one_value() -> Arc<Reclaimer> {
     start(Reclaimer::builder().values(1))
 }
 
-/// Returns how many of `n` values have been destroyed, once each, on a thread.
+/// Asserts that `n` values have been destroyed; returns how many of them on `thread`.
 fn destroyed_on(thread: ThreadId, n: usize) -> usize {
     let deaths = take_deaths();
     assert_eq!(deaths.len(), n);
@@ -275,8 +275,8 @@ fn room_end() -> usize {
 fn hook() -> usize {
     let woken = Door::new();
     let there = woken.clone();
-    // The hook of an outer loop: while the inner one is set, it must not be called, as it wakes
-    // nobody.
+    // The hook of an outer loop, which must not be called while the inner hook is set, as the outer
+    // one wakes nobody.
     let outer = manager().set_inbox_hook(|| ());
     let hook = manager().set_inbox_hook(move || there.open());
     let this = this();

@@ -54,7 +54,7 @@ unsafe impl Foreign for Object {
     }
 
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: `object` leaked the box; this is its only reference.
+        // SAFETY: `give_up` leaked the box; this is the object's only reference.
         drop(unsafe { Box::from_raw(this.as_ptr()) });
     }
 }
@@ -82,7 +82,7 @@ pub fn queue() -> Queue<impl Fn() -> bool + Send + Sync> {
     Arc::new(RemoteRelease::new(move || me() == home))
 }
 
-/// Makes a queue with an object. Each thread may release, as in a Python without a global lock.
+/// Makes a queue with an object. Every thread is an owner, as in a Python without a global lock.
 fn shared_queue() -> Queue<fn() -> bool> {
     let queue: Queue<fn() -> bool> = Arc::new(RemoteRelease::new(|| true));
     give_up(&*queue);
@@ -98,7 +98,7 @@ pub fn died_here(n: usize) {
     assert_eq!(take_deaths(), vec![me(); n]);
 }
 
-/// Drains while two threads give up a reference each, after `before` others.
+/// Drains while two threads give up a reference each; `before` others are in the queue.
 fn drain(before: usize) -> String {
     let queue = queue();
     (0..before).for_each(|_| assert!(give_up(&*queue)));
@@ -119,7 +119,7 @@ fn remote_release_close() -> usize {
     let other = spawn_with(&queue, |queue| {
         let accepted = [(); 2].map(|()| give_up(&*queue));
         assert!(accepted != [false, true], "it stays closed");
-        // An empty queue does not ask for the owner.
+        // A drain of an empty queue does not ask whether the caller is the owner.
         assert!(matches!(queue.drain(), Err(NotOwner) | Ok(0)));
         accepted.into_iter().filter(|accepted| *accepted).count()
     });

@@ -11,12 +11,12 @@ pub fn manager() -> &'static PoolManager {
     PoolManager::global()
 }
 
-/// Enters the calling thread into the registry.
+/// Enters the calling thread into the registry, and returns its handle.
 pub fn this() -> ThreadHandle {
     manager().current_thread().unwrap()
 }
 
-/// Drains a pool.
+/// Drains an empty pool: so the thread serves its duties, such as remote releases.
 pub fn drain() {
     drop(AutoreleasePool::new());
 }

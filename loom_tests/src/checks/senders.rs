@@ -1,5 +1,5 @@
-//! Two threads that send at once: to a bound with room for one, to a thread that is running what it
-//! got before, and to one that has ended.
+//! Two threads that send at once: to a thread for which one message may wait, to a thread that is
+//! running what it got before, and to one that has ended.
 
 use super::steps::*;
 use loom::thread::yield_now;
@@ -23,10 +23,10 @@ pub fn models() -> Vec<Model> {
             &["both sent", "one sent"],
             refused_of::<2>,
         )
-        // Each sender reads and changes three counts. Four preemptions put each of the two, or the run here, twice
-        // between two of the other's steps. With 6: 305,711 executions in the mode rmw.
+        // Each sender reads and changes three counts. Four preemptions put each sender, or the run
+        // here, twice between two steps of the other. With 6: 305,711 executions in the rmw mode.
         .bounded(4)
-        // Explores all executions.
+        // With this bound, the plain mode explores all executions.
         .plain_bounded(20),
         model!(
             claimed_in_order,

@@ -25,8 +25,9 @@ pub fn models() -> Vec<Model> {
             "shutdown asks another thread to drain its root pool, and sees that it did",
             &["drained in time", "drained later", "asked too late"],
         )
-        // One preemption puts the drain between the request and the look, and another one ends it half done.
-        // Unbounded: 758,672 executions. With 3: 17,953 in the plain mode.
+        // One preemption lets the other thread drain after `shutdown` has asked it and before
+        // `shutdown` looks at it; a second one interrupts that drain halfway. Unbounded: 758,672
+        // executions. With 3: 17,953 in the plain mode.
         .bounded(3)
         .plain_bounded(2),
         model!(
@@ -45,8 +46,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Shuts down on another thread, while this one lets an object die; returns whether all was
-/// released.
+/// Shuts down on another thread while this one calls `release`; returns whether all is released.
 pub fn shut_down_during(seen: Arc<Seen>, release: impl FnOnce()) -> bool {
     let waiter = spawn(move || shut_down(&[seen]));
     release();
@@ -80,7 +80,7 @@ fn shutdown_root() -> bool {
 /// Shuts down on another thread, twice if need be, while this one calls `answer`; then `rest`
 /// releases what is left, and returns how much.
 fn asked(seen: Arc<Seen>, answer: fn(), rest: fn() -> usize) -> usize {
-    // The first shutdown, at least, asks the other thread.
+    // The first shutdown, at least, asks the thread that calls `answer`.
     let seen = [seen];
     let waiter = spawn(move || shut_down(&seen) || shut_down(&seen));
     answer();

@@ -84,8 +84,8 @@ pub fn models() -> Vec<Model> {
                 || _ = manager().run_inbox()
             }),
         )
-        // One preemption puts the destructor between the looks at two inboxes, one ends it before its send, and one
-        // returns to it. With 4: 20,740 executions in the rmw mode.
+        // One preemption runs the destructor between the looks at two inboxes, one stops it before
+        // its send, and one returns to it. With 4: 20,740 executions in the rmw mode.
         .bounded(3),
         Model::new(
             "shutdown_posted_back",
@@ -123,12 +123,12 @@ pub fn models() -> Vec<Model> {
         Model::new(
             "shutdown_twice",
             "two threads shut down at once, each with an entry in its root pool",
-            // Each drains before it checks, so the later one finds nothing.
+            // Each thread drains before it looks, so the later one finds nothing left.
             &["both", "one"],
             shutdown_twice,
         )
-        // One preemption puts a whole shutdown between the other's drain and its look, a second one only a part.
-        // With 3: 87,947 executions in the rmw mode; with 2: 28,135 in the plain mode.
+        // One preemption runs one shutdown between the other's drain and its look, another one only
+        // a part. With 3: 87,947 executions in the rmw mode; with 2: 28,135 in the plain mode.
         .bounded(2)
         .plain_bounded(1),
         model!(
@@ -144,7 +144,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// An object with a destructor that sets `Seen`.
+/// Returns an object whose destructor sets `seen`.
 fn object(seen: &Arc<Seen>) -> Object {
     Ref::new((Probe::new(), Watched(seen.clone())))
 }
@@ -189,7 +189,7 @@ fn fill_unpooled([one, two]: [Object; 2]) {
     this.post(move || drop(two)).unwrap();
 }
 
-/// Returns the calling thread, the only one that has been entered, without making pools.
+/// Returns the handle of the calling thread, the only one in the registry; makes no pools.
 fn only_thread() -> ThreadHandle {
     let [this] = manager().threads().try_into().unwrap();
     this
@@ -216,7 +216,7 @@ fn against_exit(fill: fn([Object; 2])) -> String {
 
 /// Shuts down while another thread runs what `fill` has returned, which sends the object to the
 /// calling thread. The calling thread looks at its own inbox first, and then at the other thread,
-/// which by then holds nothing.
+/// which may hold nothing any more.
 fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> String {
     let to = this();
     let seen = [Seen::new()];
@@ -236,8 +236,8 @@ fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> Stri
     outcome
 }
 
-/// Inside a destructor, `shutdown` leaves the orphan to others: here to a thread that takes the place of
-/// another one in the registry, which a look may have read before.
+/// Inside a destructor, `shutdown` leaves the orphan to other threads: here to a new one, whose
+/// registry slot the look may have read while another thread had it.
 fn shutdown_entered() -> bool {
     let (seen, object) = watched();
     gone().release(Ref::new(OnDrop::new(|| autorelease(object))));
@@ -270,7 +270,7 @@ fn finish_last_handle() -> bool {
     manager.autorelease(Ref::new(Probe::new()));
     let there = || _ = finish(Duration::ZERO);
     let ((), (), at_once) = overlap(there, || drop(manager));
-    // The first use of a manager frees what others have left.
+    // A thread's first use of a manager frees its pools of abandoned managers.
     drop(PoolManager::new().pool());
     assert_eq!(
         take_deaths(),
@@ -280,7 +280,7 @@ fn finish_last_handle() -> bool {
     at_once
 }
 
-/// Shuts down; returns the report if something is left, and otherwise asserts that these were seen.
+/// Shuts down; returns the report if something is left; if not, asserts that all `seen` are set.
 fn shut_down_or_report(seen: &[Arc<Seen>]) -> Option<ShutdownReport> {
     let report = manager().shutdown(Duration::ZERO).err();
     if report.is_none() {
@@ -345,7 +345,7 @@ fn shutdown_asked_twice() -> &'static str {
     let waiters = [(); 2].map(|()| spawn_with(&seen, |seen| shut_down(&seen)));
     drain();
     let [one, two] = waiters.map(Thread::join);
-    // Both have asked by now: a request that was not answered yet is answered here.
+    // Both threads have asked by now: this drain answers a request that is still open.
     drain();
     assert_eq!(manager().drain_root(), 0, "a request was not answered");
     assert_eq!(take_deaths(), [me()]);

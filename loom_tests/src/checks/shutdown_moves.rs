@@ -1,5 +1,5 @@
 //! `shutdown` looks at a thread's figures one after the other, while that thread moves something
-//! from one to the other: from what has not been read yet to what has been read.
+//! from a figure that has not been read yet to one that has been read.
 
 use super::shutdown::shut_down_during;
 use super::steps::*;
@@ -55,8 +55,8 @@ pub fn models() -> Vec<Model> {
         )
         .bounded(2),
     ]
-    // One preemption puts the move between two of the figures that a look reads, and another one puts only a
-    // part of it there. With 3: 60,343 executions of the first one in the plain mode.
+    // One preemption puts the move between two of the figures that a look reads, a second one only
+    // a part of the move. With 3: 60,343 executions of the first model in the plain mode.
     .map(|model| model.else_bounded(2))
     .into()
 }
@@ -108,8 +108,8 @@ fn root_to_backlog(object: Object) -> impl FnOnce() {
     }
 }
 
-/// Opens a guard's pool when it is dropped, and moves an object into it. (The end of the drain would pop a
-/// token's.)
+/// When dropped, opens a guard pool and moves an object into it. (A token pool would be popped at
+/// the end of the drain.)
 struct Opens(Rc<RefCell<Option<AutoreleasePool>>>, Option<Object>);
 
 impl Drop for Opens {
@@ -136,7 +136,7 @@ fn root_in_root(object: Object) -> impl FnOnce() {
     || _ = manager().drain_root()
 }
 
-/// Sends an object that holds the other one, which its destructor releases.
+/// Sends an object whose destructor releases `object`.
 fn sent_to_backlog(object: Object) -> impl FnOnce() {
     this().release(on_death(|| drop(object)));
     || {

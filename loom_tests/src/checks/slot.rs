@@ -173,7 +173,7 @@ fn no_pin() {
     });
     loom::thread::yield_now();
     slot.store(probe());
-    // As often as it takes to destroy the replaced object if nothing is pinned.
+    // Repeats as often as it takes to destroy the replaced object if nothing is pinned.
     for _ in 0..4 {
         quiesce();
     }
@@ -284,7 +284,7 @@ fn with_panics() -> bool {
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let reader = spawn_with(&slot, move |slot| address(&slot.load_full()) == old);
     slot.store(probe());
-    // Waits: no pool of this thread has loaded, so the rest depends on the reader.
+    // `quiesce` waits: no pool of this thread has loaded, so the rest depends on the reader.
     let hour = Duration::from_secs(3_600);
     assert!(manager().quiesce(hour), "it gave up");
     ends(slot, reader)

@@ -1,5 +1,5 @@
-//! Slots, while another thread reclaims: it advances the epoch to the end and makes the releases, so
-//! that objects are destroyed and their addresses are reused.
+//! Slots, while another thread *reclaims*: it collects and makes the releases, so that objects are
+//! destroyed and their addresses are reused.
 
 use super::steps::*;
 use releasepool::memory::BlockAllocator;
@@ -77,7 +77,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Loads twice from one pool, which is drained in between; returns `load`'s first result.
+/// Loads twice with one pool, which is drained in between; returns the first load's result.
 fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
     let mut pool = AutoreleasePool::new();
     let first = load(&pool);
@@ -168,8 +168,8 @@ fn against_reclaimer<S: Send + Sync + 'static>(
     let writer = spawn_with(&(slot.clone(), writing.clone()), move |(slot, window)| {
         window.open();
         let before = write(&slot, std::ptr::with_exposed_provenance(address));
-        // loom switches threads before a step: only this one lets it switch after the call's last
-        // step.
+        // loom switches threads only before a step: without this one, it could not switch after the
+        // call's last step.
         Ref::strong_count(&before);
         window.close();
         before.look();

@@ -40,7 +40,7 @@ fn checked() -> Snapshot {
     let snapshot = manager().snapshot();
     for thread in &snapshot.threads {
         let totals = &thread.totals;
-        // A thread that has ended meanwhile has its totals among those of ended threads.
+        // The totals of a thread that has ended meanwhile are among those of ended threads.
         let has_ended = totals.pools_pushed == 0;
         let consistent = (has_ended || thread.open_pools as u64 <= totals.pools_pushed)
             && totals.released <= totals.autoreleased
@@ -85,7 +85,7 @@ fn snapshot_exit() -> bool {
     autorelease(Ref::new(Probe::new()));
     assert_eq!(manager().drain_root(), 1);
     let reader = spawn(move || {
-        // The second one may find that the thread has just left the table of the manager's threads.
+        // The second one may find that the thread has just left the manager's table of threads.
         let [_, alive] = [(); 2].map(|()| {
             let snapshot = checked();
             // Nothing is created or destroyed meanwhile.

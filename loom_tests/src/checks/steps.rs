@@ -13,14 +13,14 @@ pub fn gone() -> ThreadHandle {
     spawn(this).join()
 }
 
-/// Lets loom also explore the executions in which the other threads go first, without a
-/// preemption. From here on no load returns an older value that this thread has already seen: where that
+/// Lets loom also explore the executions in which the other threads go first, without a preemption.
+/// From then on, loom lets this thread read no outdated value that it has already read: where that
 /// matters, use a [`Door`].
 pub fn let_others_go_first() {
     loom::thread::yield_now();
 }
 
-/// Collects what slots have retired, and releases what is ready: a pool that has had an entry does so at each drain.
+/// Collects retired references and releases those that are ready, as a drain with entries does.
 pub fn collect_and_release() {
     AutoreleasePool::new().create(());
 }
@@ -30,14 +30,14 @@ pub fn quiesce() -> bool {
     manager().quiesce(Duration::ZERO)
 }
 
-/// Does what [`quiesce`] does; if nothing is left, asserts that these were seen.
+/// Does what [`quiesce`] does; if nothing is left, asserts that all `seen` are set.
 pub fn quiesce_after(seen: &[std::sync::Arc<Seen>]) -> bool {
     let quiet = quiesce();
     assert_seen(quiet, seen);
     quiet
 }
 
-/// Shuts down; returns whether everything was released, and asserts that these were seen then.
+/// Shuts down; returns whether everything was released; if so, asserts that all `seen` are set.
 pub fn shut_down(seen: &[std::sync::Arc<Seen>]) -> bool {
     let done = manager().shutdown(Duration::ZERO).is_ok();
     assert_seen(done, seen);
@@ -45,7 +45,7 @@ pub fn shut_down(seen: &[std::sync::Arc<Seen>]) -> bool {
 }
 
 fn assert_seen(done: bool, seen: &[std::sync::Arc<Seen>]) {
-    // `seen` is read only if `done`: nothing else orders the two.
+    // Reads `seen` only if `done`: otherwise nothing orders the read after the write.
     assert!(
         !done || seen.iter().all(|seen| seen.get()),
         "done too early"
@@ -94,7 +94,7 @@ impl Door {
     }
 }
 
-/// An object that detects misuse, and whose destructor is seen.
+/// An object that detects misuse, and whose destructor sets a [`Seen`].
 pub type Object = Ref<(Probe, Watched)>;
 
 pub fn watched() -> (std::sync::Arc<Seen>, Object) {
@@ -103,7 +103,7 @@ pub fn watched() -> (std::sync::Arc<Seen>, Object) {
     (seen, object)
 }
 
-/// Starts a thread that ends without `model::thread_exit`: there is nothing that it would release.
+/// Starts a thread that ends without `model::thread_exit`, as it has nothing to release.
 pub fn spawn_without_exit<R: 'static>(f: impl FnOnce() -> R + 'static) -> Thread<R> {
     Thread::of(thread::spawn(f))
 }
@@ -120,7 +120,7 @@ pub fn overlap<A: Send + 'static, B>(
     Overlap::default().between(there, here)
 }
 
-/// Records what two threads do, and tells whether that overlapped. loom does not see it.
+/// Records when two threads run their parts, unseen by loom; tells whether these overlapped.
 #[derive(Clone, Default)]
 pub struct Overlap(std::sync::Arc<Parts>);
 
@@ -134,8 +134,8 @@ struct Parts {
 }
 
 impl Overlap {
-    /// Makes one with an atomic that both threads access, for threads that otherwise share nothing
-    /// when they begin: loom would then try one order only. The atomic orders nothing else.
+    /// Makes an `Overlap` with an atomic, for threads that share nothing else when they begin: loom
+    /// would try one order only without that. Accesses to the atomic order nothing else.
     pub fn shared() -> Self {
         Self(std::sync::Arc::new(Parts {
             shared: Some(Default::default()),
@@ -143,7 +143,7 @@ impl Overlap {
         }))
     }
 
-    /// Runs what one of the threads does.
+    /// Runs one thread's part, and records when it began and ended.
     pub fn during<R>(&self, f: impl FnOnce() -> R) -> R {
         let Parts {
             steps,

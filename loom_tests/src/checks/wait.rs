@@ -26,8 +26,8 @@ pub fn models() -> Vec<Model> {
             "shutdown with a long limit is woken by the drain that it asked for, or by the thread's exit",
             &["when asked", "by its exit"],
         )
-        // One preemption puts the drain that answers, or the exit, between the ticket and the sleep, and another one
-        // leaves it half done there. With 3, the plain mode takes 30 s.
+        // One preemption runs the answering drain, or the exit, between `shutdown`'s ticket and its
+        // sleep, a second one stops it halfway. With 3, the plain mode takes 30 s.
         .bounded(2),
         model!(
             shutdown_answered,
@@ -130,7 +130,7 @@ fn shutdown_woken() -> bool {
         autorelease(object);
         entered.open();
         drain();
-        // True if `shutdown` had asked by then: the drain includes the root pool.
+        // True if the object is gone: `drain` empties the root pool only if `shutdown` has asked.
         seen.get()
     });
     entered.wait();
@@ -230,7 +230,7 @@ fn shutdown_hot() -> usize {
     let other = spawn(Hot::review);
     let_others_go_first();
     manager().shutdown(LONG).unwrap();
-    // By now the object is dead.
+    // The object has been destroyed by now, which `died_on` asserts.
     let died_on = died_on(&[me(), other.id]);
     other.join();
     died_on

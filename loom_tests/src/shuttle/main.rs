@@ -1,6 +1,6 @@
 //! Random programs on eight threads, under schedules that shuttle draws at random.
 //!
-//! * `cargo shuttle 1000` runs the seeds 0 to 999, on all cores; `cargo shuttle 50..60` runs those.
+//! * `cargo shuttle 1000` runs the seeds 0 to 999, on all cores; `cargo shuttle 50..60`, 50 to 59.
 //! * `cargo shuttle --replay SEED` runs one seed again, step by step the same, and prints what each
 //!   thread does.
 //!
@@ -11,7 +11,7 @@ compile_error!(
     "shuttle is off, so nothing would be checked: use `cargo shuttle`, and unset RUSTFLAGS"
 );
 
-// Shared with the library's tests.
+// The module is shared with the library's tests.
 #[cfg(releasepool_shuttle)]
 #[path = "../../../tests/all/model/free/mod.rs"]
 mod free;

@@ -1,4 +1,4 @@
-//! A program of a seed, and the checks at its end.
+//! The random program of a seed, and the checks at its end.
 
 use crate::free::{Kind, Random, Setting, World, start};
 use releasepool::{PoolManager, model};
@@ -44,8 +44,8 @@ pub fn run(seed: u64, log: bool) {
     }
     if random.one_in(3) {
         world.asks();
-        // Returns when no other thread has anything left. It runs no closures that were posted to
-        // this thread, and waits for nothing if only these are left.
+        // `shutdown` returns when no other thread has anything left. It runs no closures that were
+        // posted to this thread, and waits for nothing if only these are left.
         if let Err(report) = manager.shutdown(FOREVER) {
             let me = manager.current_thread().unwrap().key();
             assert!(report.holders.iter().all(|t| t.key == me), "{report}");

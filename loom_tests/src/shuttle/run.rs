@@ -66,7 +66,7 @@ fn run_all(seeds: Range<u64>) -> ExitCode {
     ExitCode::from(u8::from(!passed))
 }
 
-/// Waits until a process ends, which prints each seed; returns whether all have passed.
+/// Reads the seeds that a process prints until it ends; returns whether all have passed.
 fn finish(mut child: Child) -> bool {
     let output = child.stdout.take().expect("it is piped");
     let last = BufReader::new(output).lines().map_while(Result::ok).last();
@@ -79,12 +79,12 @@ fn finish(mut child: Child) -> bool {
     status.success()
 }
 
-/// Runs each seed, and prints its steps if `log`; otherwise prints it first.
+/// Runs each seed. If `log`, prints its steps; otherwise prints the seed before it runs.
 fn run(seeds: Range<u64>, log: bool) -> ExitCode {
     let overridden = std::env::var_os("SHUTTLE_RANDOM_SEED").is_some();
     assert!(!overridden, "SHUTTLE_RANDOM_SEED would replace all seeds");
-    // A failed execution cannot be cleaned up, so the process ends in the hook. shuttle calls this
-    // hook, as it was there before.
+    // A failed execution cannot be cleaned up, so the process ends in the hook. shuttle's own hook,
+    // which is set later, calls this one.
     std::panic::set_hook(Box::new(|info| {
         let seed = SEED.load(Ordering::Relaxed);
         eprintln!("\nseed {seed}: {info}\nto replay it: cargo shuttle --replay {seed}");
@@ -101,7 +101,7 @@ fn run(seeds: Range<u64>, log: bool) -> ExitCode {
         let _ = match seed % 3 {
             0 => Runner::new(RandomScheduler::new_from_seed(seed, 1), config()).run(body),
             1 => Runner::new(Stalls::new(seed), config()).run(body),
-            // Few switches, at chosen steps; the first execution only counts the steps.
+            // PCT switches threads at a few chosen steps; its first execution only counts steps.
             _ => {
                 let depth = 2 + (seed / 3 % 8) as usize;
                 let scheduler = PctScheduler::new_from_seed(seed, depth, 1 + PCT_EXECUTIONS);

@@ -1,4 +1,4 @@
-//! The platform of programs on free threads, here shuttle.
+//! The platform on which the programs of [`free`](crate::free) run: here shuttle.
 
 use releasepool::{HomeRef, model};
 pub use shuttle::thread::ThreadId;
@@ -13,7 +13,7 @@ pub fn join(thread: Thread) {
     thread.join();
 }
 
-/// The registry of models has 31 slots. Several threads may look at once.
+/// With this many threads none starts another: half of the 31 slots, as several may look at once.
 pub const ROOM: Option<usize> = Some(16);
 
 pub fn current_id() -> ThreadId {
@@ -34,7 +34,7 @@ pub fn quiesce() {
     model::quiesce();
 }
 
-/// Does nothing: the exit of a thread is a call here, after which nothing of it runs.
+/// Does nothing: a thread's exit is a call at its end here, after which none of its code runs.
 pub fn outlive_the_exit() {}
 
 /// Runs a closure now, which is before the exit.

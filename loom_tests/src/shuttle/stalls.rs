@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 /// The running thread stalls at one switch in this many, on average.
 const RARITY: usize = 32;
-/// A stall lasts for less than 2 to this power switches.
+/// A stall lasts for fewer switches than 2 to this power.
 const LONGEST: usize = 11;
 
-/// Switches at random, but sometimes leaves a thread out for long: in the middle of a loop, say,
-/// while others change what it has read and change it back. A thread that is as likely to run as
-/// others hardly ever misses that much.
+/// Switches at random, but sometimes leaves one thread out for long: in the middle of a loop, say,
+/// while other threads change what it has read, and change it back. If all threads were equally
+/// likely to run, a thread would hardly ever miss that much.
 pub struct Stalls {
     random: Random,
     is_new: bool,

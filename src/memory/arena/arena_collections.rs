@@ -76,10 +76,10 @@ unsafe impl ForCollections for StackAllocator {
         if new.size() == 0 || own.addr().get() % new.align() != 0 {
             return None;
         }
-        // SAFETY: memory of the old size, which is not 0, from this arena.
+        // SAFETY: `own` is memory of this arena, of `old.size()` bytes, which are not 0.
         let is_resized = unsafe { self.resize(own, old.size(), new.size()) };
-        // A collection that cannot shrink in place keeps memory that is larger than the new layout
-        // says.
+        // If the arena cannot shrink the memory in place, the collection keeps all of it, although
+        // the new layout needs less.
         (is_resized || new.size() <= old.size()).then_some(own)
     }
 }

@@ -64,7 +64,7 @@ impl Overflow {
         // SAFETY: `outer` has made the allocation large enough.
         let value = unsafe { memory.add(value_at(outer.align())) };
         let node = node_of(value);
-        // SAFETY: fresh memory before the value, where `value_at` has left room for a node. The
+        // SAFETY: `value_at` has left room for a node in the fresh memory before the value. The
         // node is aligned, as the allocation's alignment and a node's size are multiples of a
         // node's alignment.
         unsafe {
@@ -109,11 +109,11 @@ impl Overflow {
         layout.size()
     }
 
-    /// Returns the list's own pointer to a value of a collection. Uses only the address of `value`.
+    /// Returns the list's own pointer to a collection's memory. Uses only the address of `value`.
     ///
     /// # Safety
-    /// `value` has the address of a pointer that `push` returned and that was exposed, and was not
-    /// removed.
+    /// `push` has returned a pointer to the address of `value`. That pointer was exposed, and its
+    /// memory was not removed.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
         let node = node_of(crate::memory::block::collections::recover(value));

@@ -31,8 +31,8 @@ struct Aligned;
 /// The bit of `link` that marks a hole. Offsets of values are multiples of a header's alignment,
 /// so the bit is free.
 const HOLE: usize = 1;
-/// Stands for no offset: no value can have it, as it is not a multiple of a header's alignment.
-/// Without the bit `HOLE`.
+/// Stands for "no value". It is no value's offset, as it is not a multiple of a header's alignment;
+/// its bit `HOLE` is 0.
 const NONE: usize = !HOLE;
 
 /// An allocator for values that are dropped in about the reverse of the order in which they were
@@ -45,9 +45,9 @@ const NONE: usize = !HOLE;
 /// mark](Self::high_water); between resets nothing ever moves.
 ///
 /// # When not to use it
-/// For values that live long, or are dropped in no particular order: use `Box`. Without
-/// destructors, or where all memory is freed at once, the crate `bumpalo` does without headers.
-/// Counted objects cannot be in an arena, as they are `'static`. A frame [has an
+/// For values that live long, or are dropped in no particular order: use `Box`. For values without
+/// destructors, or if all memory is freed at once: the crate `bumpalo` needs no headers. Counted
+/// objects cannot be in an arena, as they are `'static`. A frame [has an
 /// arena](crate::frame::Frame::arena).
 ///
 /// # Threads
@@ -55,7 +55,7 @@ const NONE: usize = !HOLE;
 ///
 /// # Cost
 /// Making a value or dropping the newest one takes a few instructions and no call. Each value has a
-/// header of two words, and padding; values of size 0 take none. A value on the heap costs an
+/// header of two words, and padding; values of size 0 take no memory. A value on the heap costs an
 /// allocation.
 ///
 /// # Panics and errors
@@ -83,10 +83,10 @@ pub struct StackAllocator {
     last: Cell<usize>,
     /// How many entries are holes.
     holes: Cell<usize>,
-    /// The greatest use since the last reset, less `overflow.bytes()`, so that the fast path need
-    /// not read `overflow`. At least `used`.
+    /// The greatest use since the last reset, minus what `overflow.bytes()` returns now: so the
+    /// fast path need not read `overflow`. At least `used`.
     peak: Cell<usize>,
-    /// The greatest use before the last reset.
+    /// The greatest use ever, as of the last reset.
     record: usize,
     overflow: Overflow,
 }
@@ -139,9 +139,9 @@ impl StackAllocator {
         Ok(arena)
     }
 
-    /// Empties the arena, and frees its memory on the heap. The arena keeps its own memory; if more
-    /// was in use at once than fits, it allocates one and a half times the high-water mark instead,
-    /// unless memory is exhausted.
+    /// Empties the arena. Frees the heap memory of values that did not fit. Keeps the arena's own
+    /// memory, unless the [high-water mark](Self::high_water) exceeds its capacity: then replaces
+    /// it by memory of one and a half times that mark, or keeps it if memory is exhausted.
     ///
     /// No box exists during a reset, as boxes borrow the arena. Values that were forgotten or
     /// leaked are not dropped: their memory is used again.
@@ -252,7 +252,7 @@ impl StackAllocator {
     /// Frees memory on the heap, an entry below others, or an entry with holes below it.
     ///
     /// # Safety
-    /// As [`free`](Self::free).
+    /// The contract of [`free`](Self::free).
     #[inline(never)]
     unsafe fn free_slowly(&self, value: NonNull<u8>) {
         let offset = self.offset(value);
@@ -347,7 +347,7 @@ impl StackAllocator {
         unsafe { self.base.add(offset - HEADER_BYTES).cast() }
     }
 
-    /// Frees the arena's own memory, which must hold no entry.
+    /// Frees the arena's own memory, in which only forgotten and leaked values may be left.
     fn free_region(&mut self) {
         if self.capacity != 0 {
             // `allocate_region` has made the same layout.

@@ -119,7 +119,7 @@ impl<T> StackBox<'_, T> {
     #[inline]
     pub fn into_inner(this: Self) -> T {
         let this = ManuallyDrop::new(this);
-        // SAFETY: nothing uses the box any more; the memory is dropped after the value has moved.
+        // SAFETY: nothing uses the box any more; `_memory` is dropped after the value has moved.
         let _memory = unsafe { this.memory() };
         // SAFETY: the box owned the value, which moves to the caller.
         unsafe { this.ptr.read() }
@@ -129,9 +129,9 @@ impl<T> StackBox<'_, T> {
 impl<T: ?Sized> Drop for StackBox<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the box is being dropped. The memory is dropped after the value, also if the
-        // destructor panics; until then it stays reserved, whatever the destructor does with the
-        // arena.
+        // SAFETY: the box is being dropped. `_memory` is dropped after the value, also if the
+        // value's destructor panics. Until then the memory stays reserved, whatever the destructor
+        // does with the arena.
         let _memory = unsafe { self.memory() };
         // SAFETY: the box owns the value, and nothing uses the box any more.
         unsafe { self.ptr.drop_in_place() };
@@ -204,7 +204,7 @@ impl StackAllocator {
     pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
         let memory = self.reserve(Layout::new::<T>())?;
         let at = memory.into_value().cast::<T>();
-        // SAFETY: just reserved for a `T`; the box owns the memory and the value from here on.
+        // SAFETY: `at` was reserved for a `T`; from here on the box owns the memory and the value.
         Ok(unsafe {
             at.write(value);
             StackBox::adopt(self, at)
@@ -251,8 +251,7 @@ impl StackAllocator {
             // SAFETY: the layout has room for `n` values, of which `i` were pushed.
             unsafe { slice.push(f(i)) };
         }
-        // SAFETY: just reserved for the `n` values; the box owns the memory and the values from
-        // here on.
+        // SAFETY: the memory was reserved for the `n` values; from here on the box owns both.
         Ok(unsafe { StackBox::adopt(self, slice.finish()) })
     }
 
@@ -347,7 +346,7 @@ fn dangling(layout: Layout) -> NonNull<u8> {
 
 /// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
-    /// As a field, it is freed after the values, even if one of their destructors panics.
+    /// A field, so it is freed after the values, even if one of their destructors panics.
     memory: Reservation<'s>,
     len: usize,
     values: PhantomData<T>,

@@ -120,8 +120,8 @@ impl BlockAllocatorBuilder {
     }
 
     /// Limits the memory that the allocator [holds](BlockAllocator#caps) to `bytes`. A request that
-    /// would exceed it [trims](BlockAllocator::trim) the allocator, is tried once more, and then
-    /// fails: it does not wait. Only a collection that shrinks may exceed it, while it moves.
+    /// would exceed the limit [trims](BlockAllocator::trim) the allocator, is tried once more, and
+    /// then fails: it does not wait. Only a collection that shrinks may exceed it, while it moves.
     ///
     /// The trim frees at once the unused chunks of this thread and of threads that have ended, and asks the
     /// other threads to free theirs. Each of them answers when it next drains or closes any pool outside of
@@ -344,8 +344,8 @@ fn heap_of(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
 }
 
 /// Allocates a block of `class`, which is `waste` bytes larger than was asked for: from `heap`, a
-/// heap of the calling thread; if there is none or it has run out, from `allocator`, which has a
-/// handle, or else from the process-wide allocator.
+/// heap of the calling thread; or, if there is none or it has run out, from `allocator`, which has
+/// a handle; or, if that is `None`, from the process-wide allocator.
 #[inline(always)]
 pub(crate) fn alloc_block(
     heap: Option<NonNull<Heap>>,
@@ -362,7 +362,7 @@ pub(crate) fn alloc_block(
     alloc_slowly(allocator, class, waste)
 }
 
-/// Hands out an uninitialized block of this heap, if it has one at hand.
+/// Hands out an uninitialized block of this heap, if the bin of `class` has one.
 ///
 /// # Safety
 /// The calling thread owns the heap; `class` is a size class.
@@ -395,7 +395,7 @@ fn alloc_slowly(
             };
         }
         let heap = allocator.claim();
-        // SAFETY: `claim` has made this thread the owner, until it has the block.
+        // SAFETY: this thread owns the heap from `claim` until `abandon`.
         unsafe {
             let block = heap.as_ref().alloc_or_refill(class, waste);
             Heap::abandon(heap);

@@ -81,8 +81,8 @@ pub(super) fn unpoison(at: NonNull<u8>, size: usize) {
 }
 
 /// The addresses of chunks. Every free looks one up, so there are several tables, each with a lock.
-/// Models use std's locks here, too: they have nothing to check in these tables, which must outlive
-/// an execution, as the process-wide allocator frees its chunks at its very end.
+/// Models use std's locks here, too: they have nothing to check in the tables, and the tables must
+/// outlive an execution, at whose very end the process-wide allocator frees its chunks.
 static CHUNKS: [PlainMap<usize, ()>; 16] = [const { PlainMap::new() }; 16];
 
 fn table(chunk: usize) -> &'static PlainMap<usize, ()> {
@@ -106,7 +106,7 @@ pub(super) fn unregister_chunk(chunk: NonZero<usize>) {
 /// The value of all bytes of a block that was just handed out.
 const NEW: u8 = 0xCD;
 
-/// Names the owner of a chunk's heap, for reports.
+/// A function that names the owner of a chunk's heap, for reports.
 pub(super) type OwnerLabel = fn(ChunkPtr) -> String;
 
 /// Checks a block that is being handed out.
@@ -145,16 +145,16 @@ unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) 
     }
 }
 
-/// Checks a block that a collection passes back with a layout of the class. The block may be
-/// larger, as a collection that shrinks may stay in it.
+/// Checks a block that a collection passes back with a layout of class `class`. The block may be
+/// larger, as a collection that shrinks may stay in its block.
 ///
 /// # Safety
-/// Unless blocks are checked, `block` is a block, with the provenance of its chunk.
+/// If `block` points into a chunk, it has the provenance of that chunk.
 #[cfg(feature = "allocator-api2")]
 #[inline(always)]
 pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     if CHECKS {
-        // SAFETY: the pointer of a block has the provenance of its chunk, by the caller's promise.
+        // SAFETY: the contract is that of `chunk_of`.
         let chunk = unsafe { chunk_of(block, SIZES[class]) };
         if chunk.class() < class {
             was_another_size(block, chunk, owner, SIZES[class]);
@@ -165,22 +165,22 @@ pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLab
 /// Checks a block of the class that any thread frees.
 ///
 /// # Safety
-/// Unless blocks are checked, `block` is a block of this class, in use, and belongs to the caller.
+/// If `block` points into a chunk, it has that chunk's provenance. The caller gives the block up.
 #[inline(always)]
 pub(super) unsafe fn freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     if CHECKS {
-        // SAFETY: the pointer of a block has the provenance of its chunk, by the caller's promise.
+        // SAFETY: the contract is that of `check_freed`.
         unsafe { check_freed(block, class, owner) };
     }
     poison(block, SIZES[class]);
 }
 
 /// # Safety
-/// If it is in a chunk, `block` has the chunk's provenance.
+/// The contract of [`freed`].
 #[inline(never)]
 unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     let size = SIZES[class];
-    // SAFETY: the contract is that of `chunk_of`.
+    // SAFETY: the contract includes that of `chunk_of`.
     let chunk = unsafe { chunk_of(block, size) };
     if chunk.class() != class {
         was_another_size(block, chunk, owner, size);

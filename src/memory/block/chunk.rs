@@ -22,7 +22,7 @@ use std::ptr::{self, NonNull};
 /// The size and alignment of a chunk, in bytes.
 pub(super) const CHUNK_BYTES: usize = 65_536;
 
-/// Bytes that are cut into blocks at a time, so that no page is touched before it is needed.
+/// How many bytes are cut at a time: so no page of the system is touched before it is needed.
 const CUT_BYTES: usize = 4_096;
 
 /// The greatest number of blocks in a chunk in models.
@@ -46,12 +46,12 @@ pub(super) enum OpaqueHeap {}
 /// A bit for each block of a chunk: whether it is in use. Empty unless blocks are checked.
 pub(super) type InUseBits = Bits<{ if CHECKS { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
 
-/// The list of its heap that a chunk is in.
+/// Where a chunk is: with a bin, in a list of its heap, or in no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkState {
-    /// The bin of its class hands out its blocks.
+    /// The bin of the chunk's class hands out the chunk's blocks.
     Current,
-    /// In the list of its class's chunks that have free blocks.
+    /// In the list of the chunks of its class that have free blocks.
     Listed,
     /// Has no free block, and is in no list.
     Full,
@@ -83,7 +83,7 @@ struct SharedHeader {
 pub(super) struct OwnedHeader {
     /// The list of blocks that were freed.
     free: Cell<*mut Block>,
-    /// The number of blocks that were cut and are not in `free`: in use, or in the heap's bin.
+    /// How many blocks were cut and are not in `free`: in use, in a bin, or freed elsewhere.
     taken: Cell<usize>,
     /// The number of blocks that were cut.
     cut_blocks: Cell<usize>,
@@ -188,7 +188,7 @@ impl ChunkPtr {
         Self(chunk.cast())
     }
 
-    /// Returns the pointer that `new` made, for a pointer with exposed provenance.
+    /// Returns the pointer that `new` made, also if `self` has exposed provenance.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(super) fn original(self) -> Self {
@@ -284,8 +284,8 @@ impl Chunk {
         self.owned.cut_blocks.set(0);
     }
 
-    /// Puts a block back. Owner only. Returns whether no block was free before, and whether no
-    /// block is taken any more.
+    /// Puts a block back. Owner only. Returns whether the free list was empty before, and whether
+    /// no block is taken any more.
     ///
     /// # Safety
     /// The block is in this chunk and belongs to the caller: it is not in use, and in no list.
@@ -404,8 +404,8 @@ pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
     unsafe { witnessed(block, Witness::write, |links| (*links).next_batch = batch) }
 }
 
-/// Runs `f` on the links of a block; in models, `note` tells the witness of the access. AddressSanitizer allows
-/// it meanwhile.
+/// Runs `f` on the links of a block. In models, `note` tells the witness of the access. While `f`
+/// runs, AddressSanitizer allows the access.
 ///
 /// # Safety
 /// `block` is a block, with the provenance of its chunk.

@@ -1,5 +1,5 @@
-//! Memory of collections: `Allocator` of the crate `allocator-api2`, written once for all
-//! allocators, and blocks for collections.
+//! Memory for collections: the trait `Allocator` of the crate `allocator-api2`, implemented once
+//! for all allocators of this crate; and the use of blocks by collections.
 //!
 //! # Provenance
 //! `Allocator::deallocate`, `grow` and `shrink` receive the pointer that a collection has kept.
@@ -54,28 +54,28 @@ pub(crate) unsafe trait ForCollections {
     /// Allocates memory, which a collection can pass back.
     fn reserve_memory(&self, layout: Layout) -> Result<NonNull<u8>, AllocError>;
 
-    /// Finds the memory that a collection passes back; `ptr` has its address.
+    /// Returns the allocator's own form of the memory at `ptr`, which a collection passes back.
     ///
     /// # Safety
-    /// It is memory of this layout, from this allocator, and was not freed.
+    /// At `ptr` is memory of this layout, from this allocator, that was not freed.
     unsafe fn find(&self, ptr: NonNull<u8>, layout: Layout) -> Self::Memory;
 
     /// Frees memory.
     ///
     /// # Safety
-    /// It is memory of this layout, from this allocator, which the caller gives up.
+    /// `memory` is of this layout and from this allocator, and the caller gives it up.
     unsafe fn free_memory(&self, memory: Self::Memory, layout: Layout);
 
     /// Returns whether a collection that shrinks to this layout should keep this memory, because
     /// moving would save nothing.
     fn is_best_for(&self, memory: Self::Memory, layout: Layout) -> bool;
 
-    /// Resizes memory in place, if it is large enough. Returns the allocator's own pointer to it,
-    /// with provenance for all of the memory: the collection's pointer may have it only for the old
-    /// layout.
+    /// Resizes memory in place, if possible. Returns the allocator's own pointer to the memory,
+    /// with provenance for all of it: the provenance of the collection's pointer may cover only the
+    /// old layout.
     ///
     /// # Safety
-    /// It is memory of the layout `old`, from this allocator, and was not freed.
+    /// `memory` is of the layout `old`, from this allocator, and was not freed.
     unsafe fn resize_in_place(
         &self,
         memory: Self::Memory,
@@ -92,8 +92,8 @@ pub(crate) unsafe trait ForCollections {
     /// Moves a collection: copies as many bytes as fit, and frees the old memory.
     ///
     /// # Safety
-    /// `memory` is the memory at `ptr`, of the layout `old`, from this allocator; the caller gives
-    /// it up. The target, of the layout `new`, does not overlap with it.
+    /// `memory` is the memory at `ptr`, of the layout `old`, from this allocator, and the caller
+    /// gives it up. `target`, of the layout `new`, does not overlap with `memory`.
     #[inline]
     unsafe fn move_to(
         &self,
@@ -106,12 +106,12 @@ pub(crate) unsafe trait ForCollections {
         let both = old.size().min(new.size());
         // SAFETY: both have at least `both` bytes, and do not overlap, by the contract.
         unsafe { ptr.copy_to_nonoverlapping(target, both) };
-        // SAFETY: memory of the old layout that the caller gives up.
+        // SAFETY: by the contract, `memory` has the layout `old`, and the caller gives it up.
         unsafe { self.free_memory(memory, old) };
         NonNull::slice_from_raw_parts(target, new.size())
     }
 
-    /// `Allocator::grow_zeroed`.
+    /// Implements `Allocator::grow_zeroed`.
     ///
     /// # Safety
     /// The contract of `Allocator::grow_zeroed`.
@@ -131,7 +131,7 @@ pub(crate) unsafe trait ForCollections {
         Ok(grown)
     }
 
-    /// `Allocator::grow` and `shrink`.
+    /// Implements `Allocator::grow` and `Allocator::shrink`.
     ///
     /// # Safety
     /// The contract of that function.
@@ -142,9 +142,9 @@ pub(crate) unsafe trait ForCollections {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: by the contract, memory of the old layout from this allocator, which the caller
-        // gives up for the result. The target was reserved while that memory was in use, so they do
-        // not overlap.
+        // SAFETY: by the contract, `ptr` is memory of the layout `old` from this allocator, and the
+        // caller gives it up in exchange for the result. `target`, below, is reserved before that
+        // memory is freed, so the two do not overlap.
         unsafe {
             let grows = new.size() > old.size();
             let memory = self.find(ptr, old);
@@ -186,7 +186,7 @@ macro_rules! allocator {
 
             #[inline]
             unsafe fn deallocate(&self, ptr: NonNull<u8>, layout: Layout) {
-                // SAFETY: memory of this layout that the caller gives up, by the contract.
+                // SAFETY: `ptr` is memory of this layout that the caller gives up, by the contract.
                 unsafe {
                     let memory = <$allocator as ForCollections>::find(self, ptr, layout);
                     <$allocator as ForCollections>::free_memory(self, memory, layout);
@@ -206,7 +206,7 @@ macro_rules! allocator {
             old: Layout,
             new: Layout,
         ) -> Result<NonNull<[u8]>, AllocError> {
-            // SAFETY: the contract of this function is the same.
+            // SAFETY: this function and `$here` have the same contract.
             unsafe { <$allocator as ForCollections>::$here(self, ptr, old, new) }
         }
     };
@@ -227,11 +227,11 @@ allocator! {
     /// take no memory.
     ///
     /// A collection grows and shrinks in place as long as its block is the smallest one that holds
-    /// it, and moves to another block otherwise. If it shrinks and the allocator has no block
-    /// (because of its hard cap, say), it stays in its block; or, if its memory is from the global
-    /// allocator, it moves to other memory of the global allocator. One that grows needs room for
-    /// both its old memory and the new. A collection may be sent to,
-    /// and dropped on, another thread.
+    /// it, and moves to another block otherwise. If it shrinks and the allocator has no block for
+    /// it (because of its hard cap, say), the collection stays in its block; or, if its memory is
+    /// from the global allocator, it moves to other memory of the global allocator. A collection
+    /// that grows into other memory needs room for both the old memory and the new. A collection
+    /// may be sent to, and dropped on, another thread.
     ///
     /// In debug builds, and with the feature `checks`, freeing a block with a layout too large for
     /// it aborts the process; a layout that is too small is not noticed.
@@ -267,7 +267,7 @@ unsafe impl ForCollections for BlockAllocator {
         let Some(class) = class_of(layout) else {
             return CollectionMemory::NoBlock(ptr);
         };
-        // `reserve_memory` or `reserve_spare` has exposed it.
+        // `reserve_memory` or `reserve_spare` has exposed the memory.
         let ptr = recover(ptr);
         if ptr.addr().get() % CHUNK_BYTES == 0 {
             return CollectionMemory::Spare(ptr);
@@ -287,8 +287,8 @@ unsafe impl ForCollections for BlockAllocator {
         match memory {
             CollectionMemory::Block(block, chunk) => {
                 let class = chunk.class();
-                // SAFETY: a block of its chunk's class, with the chunk's provenance, that the
-                // caller gives up.
+                // SAFETY: `block` has the class and the provenance of `chunk`, and the caller gives
+                // it up.
                 unsafe { thread_heaps::free(block, class, SIZES[class] - layout.size()) }
             }
             // SAFETY: `reserve_spare` has allocated it by this layout; the caller gives it up.
@@ -320,8 +320,8 @@ unsafe impl ForCollections for BlockAllocator {
             CollectionMemory::NoBlock(_) => return None,
         };
         let is_aligned = own.addr().get() % new.align() == 0;
-        // Compares classes, as the checks of a free do: a size may fit, but have a larger class by
-        // its alignment.
+        // Compares classes, not sizes, as the checks of a free do: `new.size()` may fit, while the
+        // class of `new` is larger because of its alignment.
         if class_of(new).is_none_or(|class| class > most) || !is_aligned {
             return None;
         }

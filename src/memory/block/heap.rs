@@ -92,7 +92,7 @@ pub(crate) struct Heap {
     /// Blocks taken from `remote_frees` and not put back in chunks yet.
     pending: PendingBlocks,
     pub(super) witness: Witness,
-    /// Written when the heap is made and freed, read by threads that find the heap in the list.
+    /// Written when the heap is made or freed; read by threads that find it or send to it.
     pub(super) made: Witness,
     pub(super) counters: HeapCounters,
     /// The pointer to the heap itself, with provenance for all of it.
@@ -163,7 +163,7 @@ impl Heap {
         stats.orphans += u64::from(self.owner.is(ThreadKey::NOBODY));
     }
 
-    /// Returns how many blocks of the class are in use or on their way back.
+    /// Returns how many blocks of the class are in use, or freed elsewhere and not put back.
     fn live(&self, class: usize) -> u64 {
         let bin = &self.bins[class];
         // `freed` is read first: a block that is allocated and freed meanwhile must not make the
@@ -234,7 +234,7 @@ impl Heap {
         // SAFETY: the caller owns the heap; a block's class is a size class.
         unsafe { self.count_freed(class, 1, waste) };
         self.witness.write();
-        // SAFETY: a block of the chunk that the caller gives up.
+        // SAFETY: by the contract, the block is of this chunk, and the caller gives it up.
         let (was_full, unused) = unsafe { chunk.put(block) };
         if was_full || unused {
             self.relist(chunk);
@@ -266,8 +266,8 @@ impl Heap {
         }
     }
 
-    /// Ends a series of blocks that were put back in one chunk. Takes `put` by value, so that it
-    /// stays in registers until then.
+    /// Ends `put`, a series of blocks that were put back in one chunk, and moves the chunk to
+    /// another list if necessary. Takes `put` by value, so that callers can keep it in registers.
     #[inline(never)]
     fn finish_put(&self, put: Option<BulkPut>) {
         if let Some(put) = put {
@@ -306,7 +306,7 @@ impl Heap {
             if let Some(first) = bin.pop() {
                 if self.counters.chunks() != chunks {
                     // Calls the hook, which is foreign code and may use this heap. The block has
-                    // left the bin before, so that a hook that trims does not free the new chunk.
+                    // already left the bin, so a hook that trims does not free the new chunk.
                     self.allocator.check_soft_cap();
                 }
                 return Ok(first);
@@ -369,8 +369,8 @@ impl Heap {
             };
             // SAFETY: a remote free is a block, and keeps the provenance of its chunk.
             let chunk = unsafe { ChunkPtr::of(block.cast()) };
-            // SAFETY: a block of this heap; the thread that freed the block gave it up. Its
-            // waste was counted when it was sent.
+            // SAFETY: this thread owns the heap. The block is of this heap, and the thread that
+            // freed the block gave it up. The waste is 0 here, as the sender has counted it.
             unsafe { self.free(chunk, block, chunk.class(), 0) };
             collected += 1;
         }
@@ -417,7 +417,7 @@ impl Heap {
         n
     }
 
-    /// Frees all unused chunks. Returns how many. Owner only.
+    /// Collects all remote frees, and frees all unused chunks. Returns how many. Owner only.
     pub(super) fn trim(&self) -> usize {
         self.counters.begin_trim();
         self.collect(usize::MAX);
@@ -434,9 +434,9 @@ impl Heap {
 
     /// Collects some remote frees, and frees chunks that were not needed for a while. The owner
     /// calls this when it has time.
-    // Like `PageCache`, `idle` measures the least number that was unused. But the clock of
-    // `PageCache` counts pages, as a thread without frames must shrink its cache, too; the clock of
-    // `idle` counts frames, as freeing a chunk of 64 KiB takes microseconds.
+    // Like `PageCache`, `idle` frees what was unused during a whole window. But the window of a
+    // `PageCache` is a number of pages, as a thread without frames must shrink its cache, too; that
+    // of `idle` is a number of frames, as freeing a chunk of 64 KiB takes microseconds.
     pub(super) fn idle(&self) {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
@@ -445,9 +445,9 @@ impl Heap {
         let window = self.window.get() + 1;
         self.window.set(window);
         if window >= IDLE_WINDOW {
-            // Frees only half of the chunks that were never needed, so that a program that needs
-            // chunks now and then pays less each time; and in several calls, as freeing a chunk
-            // takes microseconds.
+            // Frees only half of the chunks that the window did not need, so that a program that
+            // needs chunks now and then pays less each time; and frees them in several calls, as
+            // freeing a chunk takes microseconds.
             let spare = self.least_unused.get().div_ceil(2);
             let n = self.free_unused(FREED_PER_IDLE.min(spare), 0);
             if n == spare {
@@ -459,9 +459,9 @@ impl Heap {
         }
     }
 
-    /// Gives up the ownership of the heap, and frees the heap if nothing in it is used any more.
-    /// The next owner finds the heap through the allocator, or, if the allocator has closed, by a
-    /// remote free; the last remote free frees the heap.
+    /// Gives up the ownership of the heap. While the allocator has a handle, the next owner finds
+    /// the heap through it. If the allocator has closed, frees the heap, or, if a block is in use,
+    /// lets senders of remote frees own the heap in turn; the last one frees it.
     ///
     /// # Safety
     /// The caller owns the heap, and does not use it any more.
@@ -488,7 +488,7 @@ impl Heap {
                     return;
                 }
             }
-            // SAFETY: `make` has added it.
+            // SAFETY: `make` has added the link.
             unsafe { HEAPS.remove(&this.link) };
         }
         // SAFETY: `boxed` made the heap. There is no chunk, so no block that another thread could
@@ -508,8 +508,8 @@ impl Drop for Heap {
 }
 
 /// Frees blocks of one class to the caller's own heap, one after the other. Consecutive blocks
-/// usually share a chunk, so its free list and count stay in registers until the chunk changes;
-/// and the heap counts once, at the end.
+/// usually share a chunk, so the chunk's free list and count stay in registers until the chunk
+/// changes; and the heap's counters change once, at the end.
 #[must_use = "the heap is not in order before `end`"]
 pub(crate) struct BulkFree<'h> {
     heap: &'h Heap,
@@ -523,8 +523,8 @@ impl<'h> BulkFree<'h> {
     /// Begins to free blocks that are `waste` bytes larger than was asked for.
     ///
     /// # Safety
-    /// The caller owns the heap for as long as this lives, and does nothing else with it
-    /// meanwhile; `class` is a size class.
+    /// The caller owns the heap for as long as the `BulkFree` exists, and does nothing else with
+    /// the heap meanwhile; `class` is a size class.
     #[inline(always)]
     pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, waste: usize) -> Self {
         Self {
@@ -557,7 +557,7 @@ impl<'h> BulkFree<'h> {
     /// Frees the block.
     ///
     /// # Safety
-    /// `is_ours` has just returned true for it, and the caller gives it up.
+    /// `is_ours` has just returned true for `block`, and the caller gives the block up.
     #[inline(always)]
     pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
         // SAFETY: a block of this class, which the caller gives up. `is_ours` has just made the

@@ -118,16 +118,16 @@ impl HeapCounters {
     }
 
     pub(super) fn is_trim_requested(&self) -> bool {
-        // Relaxed: an owner that was nudged after a request sees it, by the order of its inbox.
+        // Relaxed: an owner that was nudged after a request sees it, as its inbox orders the two.
         self.trim_requested.load(Ordering::Relaxed) != 0
     }
 
     /// Takes the request back, as the owner is about to trim.
     pub(super) fn begin_trim(&self) {
-        // Acquire: pairs with the Release in `request_trim`. Model: caps_request. This is a swap, not a
-        // store: another thread may have made a newer request since the owner read the first one. The
-        // swap takes both back, and sees the blocks that were sent before it; a store could take it back
-        // unseen, and the trim could then read an older head of the list of remote frees.
+        // Acquire: pairs with the Release in `request_trim`. Model: caps_request. A swap, not a
+        // store: another thread may have made a newer request since the owner read the first. The
+        // swap takes both back, and sees the blocks that were sent before both; a store could take
+        // the newer back unseen, and the trim could then read an older head of the remote frees.
         self.trim_requested.swap(0, Ordering::Acquire);
     }
 
@@ -139,8 +139,8 @@ impl HeapCounters {
 
     /// Returns the internal fragmentation of the blocks in use.
     pub(super) fn waste(&self) -> u64 {
-        // Modulo 2^64, as resizing may have made `waste_lowered` negative. Blocks that are
-        // allocated and freed meanwhile may make the difference negative.
+        // Modulo 2^64, as resizing may have made `waste_lowered` negative. The difference may be
+        // negative, as other threads change the counters between these relaxed loads.
         let lowered = self.waste_freed.get();
         let lowered = lowered.wrapping_add(self.waste_lowered.get());
         let left = self.waste_allocated.get().wrapping_sub(lowered) as i64;

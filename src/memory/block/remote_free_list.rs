@@ -1,10 +1,10 @@
 //! Remote frees that arrive at a heap, and whether a thread owns the heap.
 //!
-//! One word holds both, so that for each block that arrives, either the heap's owner or the sender
-//! is responsible. The word points to the batch that arrived last, and has two marks in its low
-//! bits. *Idle*: no thread owns the heap, and the thread that clears the mark becomes the owner.
-//! *Closed*: the allocator has no handle any more, so no thread will search its idle heaps; a
-//! sender that finds both marks becomes the owner, and frees the chunks that are not in use.
+//! One word holds both the list and the ownership, so for each block that arrives, either the
+//! heap's owner or the sender is responsible. The word points to the batch that arrived last, and
+//! has two marks in its low bits. *Idle*: no thread owns the heap, and the thread that clears the
+//! mark becomes the owner. *Closed*: the allocator has no handle any more, so no thread will search
+//! its idle heaps; a sender that finds both marks becomes the owner, and frees the unused chunks.
 //!
 //! Senders push, and the owner takes all: a stack without a pop, as in
 //! [`inbox`](crate::thread::inbox).
@@ -52,8 +52,8 @@ pub(super) enum PushOutcome {
 impl RemoteFreeList {
     /// Sends a batch to the heap. Lock-free.
     ///
-    /// Unless the sender owns the heap afterwards, it must not access the heap any more: this may
-    /// have been the heap's last block.
+    /// Unless the sender owns the heap afterwards, the sender must not access the heap any more:
+    /// the batch may have held the heap's last block.
     ///
     /// # Safety
     /// The caller owns the batch of blocks of this heap that begins with `first`, and gives it up.
@@ -115,8 +115,8 @@ impl RemoteFreeList {
     /// Gives up the ownership of the heap, if possible. Returns whether that was possible. Owner
     /// only.
     ///
-    /// Not possible if the allocator has closed and a batch waits, or if it has closed since the
-    /// owner read `was_closed`: no other thread would come to free the rest.
+    /// This is not possible if the allocator has closed and a batch waits, or if the allocator has
+    /// closed since the owner read `was_closed`: no other thread would come to free the rest.
     pub(super) fn abandon(&self, was_closed: bool) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {

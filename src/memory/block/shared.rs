@@ -33,8 +33,8 @@ pub(crate) struct AllocatorShared {
     heaps: AtomicPtr<Heap>,
     soft_cap: Option<usize>,
     hard_cap: Option<usize>,
-    /// The handle owns the hook: this struct lives until the last block is freed, and the hook's
-    /// captures must not be dropped inside a free.
+    /// `AllocatorHandle` owns the hook: this struct lives until the last block is freed, and the
+    /// hook's captures must not be dropped inside a free.
     on_soft_cap: Option<Weak<SoftCapHook>>,
     /// Bytes of chunks that exist or are being made; in a limited allocator, of large memory, too.
     held: AtomicU64,
@@ -129,16 +129,16 @@ impl AllocatorShared {
         let bytes = bytes as u64;
         let Some(cap) = cap else {
             let made = make().ok_or(AllocError::OutOfMemory { layout: asked })?;
-            // Relaxed: it publishes nothing. Nobody can free the memory yet.
+            // Relaxed: the count publishes nothing. Nobody can free the memory yet.
             let before = self.held.fetch_add(bytes, Ordering::Relaxed);
             self.peak.raise_shared(before + bytes);
             return Ok(made);
         };
         let more = |held: u64| held.checked_add(bytes).filter(|more| *more <= cap as u64);
         // Relaxed: memory is counted before it is made, and until after it was freed, so the count
-        // is never less than what is held. It publishes nothing. The exchange tests and counts in
-        // one step, so requests never exceed the cap together, and a refused one leaves no trace by
-        // which another would be refused. Model: caps_large.
+        // is never less than what is held. The count publishes nothing. The exchange tests and
+        // counts in one step, so requests never exceed the cap together, and a refused one leaves
+        // no trace by which another would be refused. Model: caps_large.
         let before = (self.held).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         let before = before.map_err(|held| AllocError::Capped {
             cap,
@@ -164,8 +164,8 @@ impl AllocatorShared {
 
     /// Subtracts bytes that were freed, or that were counted but not made.
     pub(super) fn release(&self, bytes: u64) {
-        // Relaxed: it publishes nothing. Memory is counted until after it was freed, so the count
-        // is never less than what is held.
+        // Relaxed: the count publishes nothing. Memory is counted until after it was freed, so the
+        // count is never less than what is held.
         let left = self.held.fetch_sub(bytes, Ordering::Relaxed) - bytes;
         if self.soft_cap.is_some_and(|cap| left <= cap as u64) {
             // Relaxed: depending on timing, the hook is called once more or once less.
@@ -208,15 +208,15 @@ impl AllocatorShared {
         }
     }
 
-    /// Allocates large memory for an object, which may outlive all handles: the memory is *owned*,
-    /// as it names the allocator to which its bytes return.
+    /// Allocates large memory for an object, which may outlive all handles. The memory is *owned*:
+    /// it begins with an [`Owner`], which names the allocator that counts its bytes.
     pub(super) fn alloc_owned(self: &Arc<Self>, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Ok((whole, offset)) = Layout::new::<Owner>().extend(layout) else {
             return Err(AllocError::TooLarge { count: 1, layout });
         };
         let memory = self.alloc_large(whole, self.hard_cap)?;
-        // SAFETY: fresh memory, which begins with room for an owner, and has the object's at
-        // `offset`.
+        // SAFETY: `memory` is fresh, and has room for an owner at its beginning and for the object
+        // at `offset`.
         unsafe {
             memory.cast().write(Owner(self.clone()));
             Ok(memory.add(offset))
@@ -268,7 +268,7 @@ impl AllocatorShared {
             // `block`).
             unsafe { heap.as_ref() }.add_to(&mut stats);
         }
-        // Relaxed: a figure.
+        // Relaxed: only a statistic.
         let held = self.held.load(Ordering::Relaxed);
         if self.is_limited() {
             stats.live_large_bytes = held.saturating_sub(stats.chunk_bytes);

@@ -10,8 +10,8 @@ pub(crate) const ALIGN: usize = 16;
 pub(crate) const MOST_ALIGN: usize = 64;
 
 /// The sizes of blocks, in bytes, by class: Box2D's fourteen up to 640, and 48, 80 and 112 between
-/// them, as small objects are the most frequent; then four for each doubling up to 2,048, as nodes of
-/// engines have some 700 to 1,800 bytes; then those of which few fit a chunk, or only one.
+/// them, as small objects are the most frequent; then four for each doubling up to 2,048, as nodes
+/// of engines have some 700 to 1,800 bytes; then sizes of which 24 or fewer fit a chunk.
 ///
 /// A block is aligned to each power of two up to [`MOST_ALIGN`] by which its size can be divided. So
 /// that this serves over-aligned layouts, each multiple of 32 up to 256 is a size, and all greater
@@ -24,7 +24,7 @@ pub(crate) const SIZES: [usize; 33] = [
 /// The size of the largest block, in bytes.
 pub(crate) const LARGEST: usize = SIZES[SIZES.len() - 1];
 
-/// The class for each size, in units of [`ALIGN`] bytes.
+/// The class of the smallest block for a size; the index is the size in units of [`ALIGN`].
 static BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     let mut table = [0; LARGEST / ALIGN + 1];
     let mut units = 0;
@@ -49,7 +49,7 @@ pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
 /// Returns what [`class_of`] returns for a layout of this size and alignment.
 #[inline(always)]
 pub(crate) const fn class_of_size(size: usize, align: usize) -> Option<usize> {
-    // One comparison for both: 0 wraps around to the largest number.
+    // One comparison finds both 0, which wraps around to the largest number, and too large sizes.
     if size.wrapping_sub(1) >= LARGEST || align > MOST_ALIGN {
         return None;
     }

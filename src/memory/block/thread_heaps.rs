@@ -1,5 +1,5 @@
-//! The calling thread's heaps, and freeing to any heap: of blocks of other threads' heaps in batches,
-//! with one read-modify-write for each batch.
+//! The calling thread's heaps, and frees to any heap. Blocks of other threads' heaps are freed in
+//! batches, with one read-modify-write for each batch.
 //!
 //! A thread-local pointer leads to the heap of the process-wide allocator; a search finds the
 //! thread's other heaps, which are few. A thread that exits abandons its heaps. It can still free
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Thread-local pointers to the thread's heaps.
 struct HeapPointers {
-    /// The heap of the process's own allocator; null before the first use, and after the exit.
+    /// The heap of the process-wide allocator; null before the first use, and after the exit.
     process: Cell<*const Heap>,
     /// The heap that was found last; null before the first use, after the exit, and when that heap
     /// has been abandoned.
@@ -34,7 +34,7 @@ struct HeapPointers {
 /// The heaps of a thread, and the remote frees that it gathers.
 pub(super) struct ThreadHeaps {
     key: ThreadKey,
-    /// The heaps of allocators other than the process-wide one. Never borrowed while other code
+    /// The heaps of allocators other than the process-wide one. Never borrowed while foreign code
     /// runs.
     others: UnsafeCell<Vec<NonNull<Heap>>>,
     batches: RemoteFreeBatches,
@@ -146,7 +146,7 @@ impl ThreadHeaps {
         }
     }
 
-    /// Forgets a heap.
+    /// Removes a heap from the list of the thread's heaps.
     fn remove(&self, heap: &Heap) {
         POINTERS.with(|pointers| pointers.last.set(ptr::null()));
         self.others.with_mut(|others| {
@@ -215,8 +215,8 @@ pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
     NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut())
 }
 
-/// Returns the place of the pointer that [`process_heap`] reads, which stays until the calling thread
-/// ends.
+/// Returns the place of the pointer that [`process_heap`] reads. The place exists until the calling
+/// thread ends.
 pub(crate) fn process_heap_place() -> NonNull<Cell<*const Heap>> {
     POINTERS.with(|pointers| NonNull::from(&pointers.process))
 }
@@ -246,7 +246,7 @@ pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, waste: usize) {
     unsafe { free_with(own, block, class, waste) };
 }
 
-/// Frees a block of any thread's heap, for a caller whose `own` returns what [`process_heap`] finds.
+/// Frees a block of any thread's heap. `own` returns the pointer that [`process_heap`] reads.
 ///
 /// # Safety
 /// The contract of [`free`].
@@ -257,8 +257,8 @@ pub(crate) unsafe fn free_with(
     class: usize,
     waste: usize,
 ) {
-    // SAFETY: a block that the caller gives up. This thread owns the heap to which its thread-local
-    // pointer leads.
+    // SAFETY: by the contract, the caller gives up the block. `own` returns the thread-local
+    // pointer, and this thread owns the heap to which that pointer leads.
     unsafe {
         block_checks::freed(block, class, Heap::owner_label);
         let chunk = ChunkPtr::of(block);
@@ -274,7 +274,7 @@ pub(crate) unsafe fn free_with(
 /// Frees a block that is not from the thread's heap of the process-wide allocator.
 ///
 /// # Safety
-/// As [`free`]; the block is of `chunk`.
+/// The contract of [`free`]; the block is of `chunk`.
 #[inline(never)]
 unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, waste: usize) {
     let at = Heap::of(chunk);
@@ -290,8 +290,8 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
         };
     };
     // SAFETY: a block of this heap that the caller gives up. If the heap's `owner` is this thread's
-    // key, this thread owns the heap (invariant 3 of `block`); it does not use the heap once it has
-    // removed the key.
+    // key, this thread owns the heap (invariant 3 of `block`); it does not use the heap after
+    // `abandon`, which removes the key.
     unsafe {
         if heap.owner.is(heaps.key) {
             heap.free(chunk, block, class, waste);
@@ -302,8 +302,8 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
         } else {
             heaps.batches.add(at, block, waste);
             if closed || SIZES[class] > GATHERED_BYTES {
-                // Sends them at once, with what was gathered before: after a close, the heap's last
-                // block may be among these, and its arrival frees the heap.
+                // Sends the block at once, with the rest of its batch: after a close, the batch may
+                // have the heap's last block, and only its arrival frees the heap.
                 heaps.batches.send_to(at);
             }
         }
@@ -358,7 +358,7 @@ pub(crate) fn answer_trim_requests() {
 /// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
-/// A larger block is sent at once, with what its batch has: so no batch holds more than a chunk's bytes.
+/// A larger block is sent at once, with its batch: so no batch holds more bytes than a chunk.
 const GATHERED_BYTES: usize = CHUNK_BYTES / 64;
 
 /// The number of heaps for which a thread gathers batches at a time: a power of two.
@@ -370,8 +370,8 @@ struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
 
 /// A list of blocks of one heap. It belongs to the thread until it is sent.
 struct RemoteFreeBatch {
-    /// The heap of the blocks, which exists as long as there is one of them (invariant 2 of
-    /// `block`); null if there is none.
+    /// The heap of the blocks, which exists as long as the batch has a block (invariant 2 of
+    /// `block`); null if the batch is empty.
     heap: Cell<*const Heap>,
     first: Cell<*mut Block>,
     len: Cell<usize>,
@@ -404,8 +404,8 @@ impl RemoteFreeBatches {
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).
             let is_capped = unsafe { heap.as_ref() }.allocator.hard_cap().is_some();
-            // With a hard cap, another thread may wait for this block, and could not see that this
-            // thread keeps it in a batch.
+            // With a hard cap, another thread may lack the memory of this block, and could not see
+            // that this thread keeps it in a batch.
             batch.most.set(if is_capped { 1 } else { BATCH });
         }
         // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
@@ -445,7 +445,7 @@ impl RemoteFreeBatch {
     #[cold]
     fn send(&self) {
         if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
-            // The heap may be freed from here on, and its address may be that of another one.
+            // The heap may be freed from here on, and another heap may get its address.
             let heap = self.heap.replace(ptr::null()).cast_mut();
             let heap = NonNull::new(heap).expect("`add` has set it");
             // SAFETY: blocks of this heap, linked by `add`; this thread owns them, and gives them
@@ -465,8 +465,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: us
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
-        // Stands for the changes of the counters, which models do not see: they must come before
-        // the push, after which the heap may be freed.
+        // Stands for the changes of the counters, which models do not see. The changes must come
+        // before the push, after which the heap may be freed.
         heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters.waste_lowered.add_shared(waste as u64);

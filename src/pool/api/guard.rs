@@ -259,10 +259,10 @@ impl AutoreleasePool {
     /// also makes the releases that other threads have sent to this thread, for example by
     /// [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
     /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
-    /// reference. It does so whichever pool it drains, outermost or not. The result counts neither
-    /// kind of release. In a frame or a command of a loop, an outermost drain makes at most 16
-    /// releases of each kind, and leaves the rest to the loop's own drain; once the frame or
-    /// command has held them back for 100 ms, it makes all.
+    /// reference. It does so whether it drains the outermost pool or an inner one. The result
+    /// counts neither kind of release. In a frame or a command of a loop, an outermost drain makes
+    /// at most 16 releases of each kind, and leaves the rest to the loop's own drain; once the
+    /// frame or command has held them back for 100 ms, it makes all.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is

@@ -19,9 +19,9 @@ use std::panic::Location;
 /// A pool of references for another thread to release; one message hands over all of them.
 ///
 /// For a loader that must not spend its time on destructors, or a render thread that leaves a scene
-/// to a [`Reclaimer`](crate::Reclaimer). It takes only objects that any thread may destroy, and is
-/// never the current pool. The other thread is any that opens and closes pools now and then, and
-/// gets its [`ThreadHandle`] from [`current_thread`](crate::PoolManager::current_thread).
+/// to a [`Reclaimer`](crate::Reclaimer). The pool takes only objects that any thread may destroy,
+/// and is never the current pool. The other thread can be any that opens and closes pools now and
+/// then; it gets its [`ThreadHandle`] from [`current_thread`](crate::PoolManager::current_thread).
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]; for a value with one owner,
@@ -157,7 +157,7 @@ impl Drop for HandoffPool {
     }
 }
 
-/// Grows by pages of the calling thread's cache, or by new ones once the thread has exited.
+/// Adds a page from the calling thread's cache or, once the thread has exited, a new one.
 #[cold]
 #[inline(never)]
 fn grow(entries: &Entries) {

@@ -50,7 +50,7 @@ pub fn autorelease<T: ?Sized>(r: Ref<T>) {
 
 /// Creates an object in the current pool of this thread, as [`autorelease`] finds it, and returns a
 /// second reference: for code that runs in a pool and is not passed it, such as a
-/// [poll](crate::pooled), a callback, or a function that either calls.
+/// [poll](crate::pooled), a callback, or a function that one of these calls.
 ///
 /// The pool keeps the object until it is drained, even if the returned reference is dropped before:
 /// so a pointer to the object stays valid for foreign code until the poll or callback ends. If no
@@ -117,7 +117,7 @@ pub(crate) fn autorelease_to(
     });
 }
 
-/// Autoreleases once the thread has exited: into a pool opened since, and else releases at once.
+/// Autoreleases on a thread that has exited: to a pool opened since, or else releases at once.
 #[cold]
 #[inline(never)]
 fn autorelease_late(
@@ -146,8 +146,8 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Loc
     let name = unsafe { name_of(thin) };
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
-    // The destructors that a drain of the root pool runs may add entries: the same drain releases
-    // them.
+    // Reports nothing during a drain of the root pool: that drain also releases the entries that
+    // its destructors add.
     if root.life.is_draining() {
         return;
     }

@@ -9,14 +9,13 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
 
-/// Collects what slots have retired. Returns whether any reference is ready.
+/// Returns whether orphaned releases wait. If none do, first collects what slots have retired.
 pub(crate) fn collect_here() -> bool {
-    // Does not make the thread's pools if there is nothing to collect.
     ORPHANS.has_releases() || epoch::has_deferred() && collect()
 }
 
-/// Gives up a strong reference, which was taken out of a slot, once everything that is pinned now has been
-/// unpinned.
+/// Retires a strong reference that was taken out of a slot: it is released once everything that is
+/// pinned now has been unpinned.
 ///
 /// # Safety
 /// The caller gives up the reference, to an object that may be sent to other threads.
@@ -37,8 +36,8 @@ pub(crate) unsafe fn retire(thin: Thin) {
     });
 }
 
-/// Returns whether the calling thread is the only one with pins, so that only its own pools hold the
-/// epoch.
+/// Returns whether the calling thread is the only one with pins, so that only its own pools delay
+/// the release of retired references.
 pub(crate) fn is_held_here_alone() -> bool {
     let is_held = this_thread::with(|pools| pools.is_some_and(|p| p.participant.is_pinned()));
     is_held && !epoch::is_held_elsewhere(own_key())

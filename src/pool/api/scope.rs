@@ -54,7 +54,7 @@ fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) ->
     }
     let pool = &raw mut *pool;
     let _scope = PoolScope { own, pool };
-    // SAFETY: a local variable of this function; `_scope` does not access it before `f` is done.
+    // SAFETY: `pool` points to a local variable, which `_scope` does not access before `f` is done.
     f(unsafe { &mut *pool })
 }
 
@@ -64,7 +64,7 @@ struct PoolScope {
     /// The pool that the scope has opened. Its state exists until the scope ends, even if its guard
     /// is dropped earlier.
     own: NonNull<PoolState>,
-    /// The guard, which `f` may replace. A pointer, as `f` could change a guard in this struct, so
+    /// The guard, which `f` may replace. It is behind a pointer: if `f` could change this struct,
     /// the compiler would not keep `own` in a register.
     pool: *mut AutoreleasePool,
 }
@@ -106,7 +106,7 @@ fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
 }
 
 /// Ends a scope in which `f` has left pools open, or has replaced the guard by that of another pool.
-// Out of line, so that the usual end need not save its registers.
+// Out of line, so that the usual end of a scope need not save the registers that this code uses.
 #[cold]
 #[inline(never)]
 fn end_disordered(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
@@ -143,7 +143,7 @@ fn end_replaced(own: NonNull<PoolState>) {
         stack.close_frame(frame);
         match then {
             Then::Recycle => frame.own(state.as_life()),
-            // `f` moved the guard elsewhere; it closes the pool later.
+            // `f` moved the guard elsewhere; that guard closes the pool later.
             Then::Keep => _ = frame.leave_chain(),
         }
     }

@@ -85,7 +85,7 @@ pub enum PopError {
     Draining,
 }
 
-/// The generations of pools that threads push after their exit, whose keys no token has.
+/// The source of generations for pools pushed after a thread's exit: their tokens have no key.
 static LATE: Numbers = Numbers::new();
 
 /// Opens a token pool, which becomes the current pool. `site` is the place where the user made the
@@ -108,7 +108,7 @@ fn push_on(
     pool.pushed_at.set(Some(site));
     let thread = pools.key();
     if thread.is_none() {
-        // Not 0: words that are all zeros are those of no token.
+        // Sets the high bit, as the words of a token must not all be 0.
         pool.life.set_generation(LATE.next() as u32 | 1 << 31);
     }
     stack.push_token(pool);
@@ -127,7 +127,7 @@ pub(crate) fn push_named(
     site: &'static Location<'static>,
 ) -> PoolToken {
     let token = push(manager, site);
-    // The global allocator is foreign code, and may have popped the pool.
+    // Ignores an error: the global allocator is foreign code, and may have popped the pool.
     _ = with_pools_of(manager, token, |pools| {
         let (_, pool) = find(manager, token, pools)?;
         pool.set_name(Some(name));
@@ -147,7 +147,7 @@ fn with_pools_of<R>(
     }
     match token.thread {
         Some(owner) if own_key() != Some(owner) => Err(PopError::WrongThread { owner }),
-        // The thread's exit pops the pools that were open then.
+        // Without pools, the token is stale: the thread's exit has popped the pools left open.
         _ => this_thread::with_any(|pools| pools.map_or(Err(PopError::Stale), f)),
     }
 }
@@ -236,8 +236,8 @@ fn find_open<'p>(
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
     let stack = pools.find(manager).ok_or(PopError::Stale)?;
     let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-    // A pool is opened once in each generation, so the token's manager opened this one, unless the
-    // token was made of words that no token has had.
+    // A pool is opened once in each generation. So the stacks differ only if the token was made of
+    // words that no token has had.
     if !pool.life.is_token_of(token.generation) || !ptr::eq(pool.stack.get(), stack) {
         return Err(PopError::Stale);
     }
@@ -254,7 +254,7 @@ pub fn words_of(token: PoolToken) -> TokenWords {
     [token.manager, thread, pool]
 }
 
-/// Returns the token of these words. Words that are no token's give a token that no `pop` accepts.
+/// Returns the token of these words; a token that no `pop` accepts if no token has them.
 pub fn token_of([manager, thread, pool]: TokenWords) -> PoolToken {
     PoolToken {
         manager,

@@ -2,7 +2,7 @@
 //!
 //! A subscriber of `tracing` is foreign code. So a span begins before the drain does anything, and
 //! ends after it has done everything. If the drain closes its pool, the span ends after the close:
-//! entries that the subscriber added before it would be leaked.
+//! entries that the subscriber added to a pool that is about to be closed would leak.
 
 use super::duties::is_idle;
 use crate::event::span::{self, DrainBegin, DrainEnd};
@@ -28,7 +28,7 @@ impl Drains for Outcome {
     }
 }
 
-/// The pop of a token pool and those inside it.
+/// The pop of a token pool and of the token pools inside it.
 impl<E> Drains for Result<usize, E> {
     fn figures(&self) -> DrainEnd {
         (*self.as_ref().unwrap_or(&0), None)

@@ -1,6 +1,6 @@
 //! The list of duties: what an outermost drain owes its thread besides its own pool.
 //!
-//! | duty | what waits | asks for a drain by |
+//! | duty | what waits | the close of a pool notices it by |
 //! |---|---|---|
 //! | epoch | references that slots have retired, until no pool lends them any more | the thread's attention, once it has retired something or unpinned a pool |
 //! | mail | what other threads have sent to this one, in its inbox or claimed by a budgeted drain | its inbox |
@@ -173,7 +173,7 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Returns the thread's pools and its record; `None` if it has none.
+    /// Returns the thread's pools and its record; `None` if either is missing.
     fn attached(&self) -> Option<(&'d ThreadPools, &'d Record)> {
         let pools = self.thread?;
         Some((pools, pools.record()?))
@@ -270,7 +270,7 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
     // If nothing is deferred any more, a destructor that retired many references has collected them
-    // already: then they are orphans, which this drain must still claim.
+    // already: then the references are orphans, which this drain must still claim.
     let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
         false => mine.is_some() && ORPHANS.has_releases(),
@@ -322,7 +322,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
     };
     let until = drain.until(usize::MAX);
-    // Also makes the releases that were claimed with these: ordinary drains skip claimed messages.
+    // Goes on while messages are claimed, even beyond `left`: ordinary drains skip those.
     let is_left = |left| left > 0 && !claimed_only || pools.has_claimed();
     while is_left(left) && !drain.is_done(until) {
         match pools.claimed.next(inbox) {
@@ -460,7 +460,7 @@ mod tests {
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
     }
     local! {
-        /// The foreign code that the duty runs, in the place of a hook, and what the turn returns.
+        /// The foreign code that the duty runs, like a hook. The turn returns its result.
         static FOREIGN: Cell<fn() -> bool> = Cell::new(|| true);
     }
 

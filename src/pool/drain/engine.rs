@@ -61,8 +61,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         released += rest.0;
         is_cut = rest.1;
     }
-    // If the pool is still draining, an outer drain is running the destructor of an entry that it
-    // has taken out.
+    // If an outer drain of the root pool is running the destructor of an entry that it has taken
+    // out, leaves the figure to that drain.
     if is_root && !pool.life.is_draining() {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
@@ -112,8 +112,8 @@ fn lower(
     run: &PlainDrain<'_>,
     panics: &mut FirstPanic,
 ) {
-    // The code that pops a token pool also pops those that its destructors have pushed, one after
-    // the other: here, the pops would nest without a limit.
+    // If the pool is being popped, the caller of the drain also pops the token pools that
+    // destructors have pushed, one after the other: here, the pops would nest without a limit.
     if !stack.is_popping(pool) {
         leave(stack, barrier.frame(), run.limit, panics);
         // Foreign code, such as an event's hook, may have fed the pool, which is current again.
@@ -421,8 +421,8 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
     released
 }
 
-/// The greatest number of entries that counts as few. A drain takes less time from some twenty objects
-/// without destructors on, and never with them.
+/// The greatest number of entries that counts as few. Without destructors, a drain is quicker than
+/// [`release_few`] from some twenty objects on; with destructors, it never is.
 pub(super) const FEW: isize = 16;
 
 /// How far a pool with few entries has been drained.
@@ -450,7 +450,7 @@ pub(super) fn release_few(
     let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
-        // Uses other figures, so that those above stay in registers.
+        // Counts in another variable, so that `counts` stays in registers above.
         let mut nested = Unmetered::default();
         progress = release_nesting(pool, stack, &mut nested, panics);
         counts.taken += nested.taken;

@@ -55,8 +55,8 @@ impl<'d> PlainDrain<'d> {
         }
     }
 
-    /// Releases entries until the pool is empty, and keeps panics. Returns whether there were any.
-    /// Does nothing once the drain was cut off.
+    /// Releases entries until the pool is empty, and keeps panics. Returns whether there were
+    /// entries. Does nothing once the drain was cut off.
     pub(super) fn release_all(&self, panics: &mut FirstPanic) -> bool {
         if self.entries.is_empty() || self.is_cut.get() {
             return false;

@@ -1,5 +1,5 @@
-//! Gives up references: of one object, or of a stretch of entries, the innermost loop of every
-//! drain.
+//! Gives up references: those to one object or, in the innermost loop of every drain, those of a
+//! stretch of entries.
 //!
 //! Neighboring entries that are alike have quick ways. Objects without a destructor and without another
 //! reference run no foreign code, so they need no precautions of a drain. For objects of one class of C
@@ -19,7 +19,7 @@ use crate::thread::current::tally_destroyed;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The steps of a drain around each of its releases. A drain without a meter only counts.
+/// The steps that a drain takes before and after each release. Without a meter, it only counts.
 pub(super) trait Pace {
     /// True if each release and each destructor is counted one by one, so that batches are not
     /// possible.
@@ -41,7 +41,7 @@ pub(super) trait Pace {
     /// own.
     fn count_destroyed(&mut self, n: u64);
 
-    /// Counts `n` objects that are destroyed with their only references.
+    /// Counts `n` releases that each destroy an object, as there is no other reference to it.
     #[inline(always)]
     fn count_batch(&mut self, n: usize) {
         self.count(n);
@@ -59,7 +59,7 @@ pub(super) trait Pace {
 /// The pace of a drain without a meter: it only counts.
 #[derive(Default)]
 pub(super) struct Unmetered {
-    /// True if the drain runs what nested releases queue.
+    /// True if the drain destroys the objects that nested releases queue.
     pub(super) outermost: bool,
     /// Entries taken out.
     pub(super) taken: usize,
@@ -122,7 +122,7 @@ impl Pace for Unmetered {
 /// in a deep scope. Returns whether foreign code may have run.
 ///
 /// # Safety
-/// The caller owns the references, and has counted them.
+/// The caller owns the references, and has counted their release in the ledger and in `pace`.
 #[inline(always)]
 pub(super) unsafe fn release<P: Pace>(
     thin: Thin,
@@ -192,11 +192,11 @@ enum Way {
 }
 
 impl Way {
-    /// Chooses the way to release the newest of these entries, whose object this is; `deep` says
-    /// whether the scope is deep.
+    /// Chooses the way to release the newest of these entries, whose object is `object`; `deep`
+    /// says whether the scope is deep.
     #[inline(always)]
     fn of<P: Pace>(entries: &Entries, object: &Header, deep: bool) -> Self {
-        // In the usual case the entry's is the only reference, so the object has no other entry.
+        // Usually the entry's reference is the only one, so no other entry is for the object.
         if P::METERED || deep || !object.count.is_all(1) {
             return Self::Shared;
         }

@@ -46,12 +46,12 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     if pools.is_null() {
         pools = enter();
     }
-    // SAFETY: null, or freed by the thread's exit alone, which `f` does not run (invariant 3 of
-    // `pool`).
+    // SAFETY: `pools` is null, or points to pools that only the thread's exit frees, which `f` does
+    // not run (invariant 3 of `pool`).
     f(unsafe { pools.as_ref() })
 }
 
-/// Passes `f` the pools of the calling thread if it has exited; `None` if none of them is open.
+/// Passes `f` the detached pools of the calling thread, which has exited; `None` if none is open.
 #[cold]
 pub(crate) fn late<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     let held = NonNull::new(THIS.with(|this| this.late.get()).cast_mut()).map(Held::new);
@@ -79,11 +79,11 @@ pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
             pools = made.as_ptr();
             THIS.with(|this| this.late.set(pools));
         } else {
-            // SAFETY: just made, and nothing leads to it.
+            // SAFETY: `made` was just made, and nothing leads to it.
             unsafe { ThreadPools::free_detached(made) };
         }
     }
-    // SAFETY: just made, or not null, so that a pool of it is open.
+    // SAFETY: `pools` was just made, or has an open pool: so it has not been freed.
     f(Held::new(unsafe { NonNull::new_unchecked(pools.cast_mut()) }).pools())
 }
 
@@ -109,7 +109,7 @@ impl Held {
     }
 
     fn pools(&self) -> &ThreadPools {
-        // SAFETY: counted as one of its open pools, until this is dropped.
+        // SAFETY: until it is dropped, this `Held` counts as an open pool, so the pools exist.
         unsafe { self.0.as_ref() }
     }
 }
@@ -221,7 +221,7 @@ fn at_exit(record: &Arc<Record>) {
             // A suspended coroutine is inside a slot's call, whose end uses the pools: they stay.
             this.count_open(1);
         }
-        // SAFETY: `exit` has counted this, and `this` is not used any more.
+        // SAFETY: `exit` has counted one open pool for this call; `this` is not used any more.
         unsafe { pool_closed(pools) };
         events.into_iter().for_each(Event::emit);
         ledger::drained_last();
@@ -235,8 +235,8 @@ pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
 }
 
 /// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Does so even in a destructor, after which nothing else would. The backlog does
-/// not count: `run_inbox`, which the hook's call leads to, leaves it alone.
+/// to do already. Works in a destructor, too, as nothing would do this after the destructor. The
+/// backlog does not count: `run_inbox`, which the hook's call leads to, leaves it alone.
 pub(crate) fn rearm(record: &Record) {
     if record.waker.has_hook() && !arm_if(record, true, ThreadPools::has_served) {
         record.waker.wake();
@@ -281,7 +281,7 @@ fn prune(pools: &ThreadPools) {
                 this.retire(key);
             }
             this.root.entries.clear(&pools.pages);
-            // The drain was cut off, as destructors fed the stack without end.
+            // Anything is left only if the drain was cut off, as destructors fed it without end.
             this.backlog.leak(&pools.pages);
             outcome
         };
@@ -301,11 +301,11 @@ const DRAINS: usize = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
 /// no loop has accepted to the orphans. Leaves open guard pools alone: references that forgotten
-/// pools have lent may live for ever. Calls `set_exited` when the thread must not find the pools
-/// any more, except for pools that it opens since. Returns the events that are due, which the caller emits
-/// last: their hook is foreign code.
+/// pools have lent may live for ever. Calls `set_exited` when the thread must find the pools only
+/// as detached ones, to open others. Returns the events that are due, which the caller emits last:
+/// their hook is foreign code.
 ///
-/// Afterwards `pools` is detached, and counts as open its guards' pools, and one more for the caller.
+/// Afterwards `pools` is detached, and counts as open all pools left, and one more for the caller.
 ///
 /// Does not unwind, as nothing could catch the panic.
 pub(in crate::pool) fn exit(
@@ -454,7 +454,7 @@ impl PoolsExit<'_> {
         let meter = Meter::unlimited(Limit::SOME);
         let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
         if is_cut {
-            // Messages that were claimed are run like those in the inbox.
+            // Leaks no claimed messages: `run_last` runs them like those in the inbox.
             let leaked = stack.backlog.leak(&self.pools.pages);
             let event = Event::new(EventKind::CutOff, self.record.label());
             self.events.push(event.pool("backlog").count(leaked));

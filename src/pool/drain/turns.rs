@@ -67,7 +67,7 @@ pub(super) struct Drain<'d> {
     pub(super) meter: Meter,
     pub(super) serves: Serves,
     pub(super) agenda: Agenda,
-    /// [`empty_stack`](super::engine::empty_stack), which is above this file, for `shutdown`.
+    /// [`empty_stack`](super::engine::empty_stack), of a file above this one. Answers `shutdown`.
     pub(super) empty_stack: fn(&PoolStack, Limit) -> Outcome,
     /// True once destructors have fed the drain beyond its limit.
     pub(super) is_cut: bool,
@@ -144,10 +144,10 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases the entries that hooks have added to the pool, or duties after the share of a round
-    /// was used up, and destroys the objects that they have queued. Once the pool is no longer
-    /// current, such entries would leak, and destructors of such objects would autorelease
-    /// elsewhere.
+    /// Releases the entries that hooks have added to the pool, or duties that used up the time of a
+    /// round's share; and destroys the objects that these have queued. Once the pool is no longer
+    /// current, such entries would leak, and the destructors of such objects would autorelease into
+    /// another pool.
     fn leave_nothing(&mut self) {
         loop {
             self.empty_plain();
@@ -206,8 +206,8 @@ impl<'d> Drain<'d> {
             Own::Plain(run) => run.release_all(self.panics),
             Own::Backlog(stack, pools) => {
                 collect(stack, pools);
-                // The turn makes at most as many releases as wait now: destructors may feed the
-                // backlog for ever by budgeted drains.
+                // The turn makes at most as many releases as wait now: destructors may call
+                // budgeted drains, and so feed the backlog, for ever.
                 let until = self.until(stack.backlog.len());
                 let mut any = false;
                 while !self.is_done(until) {
@@ -312,7 +312,7 @@ impl<'d> Drain<'d> {
     }
 
     /// Releases the newest of these entries until the drain's total is `until` or the budget is
-    /// spent. They belong to no pool, so nothing adds others.
+    /// spent. The entries belong to no pool, so no code adds others.
     fn release_entries(&mut self, entries: &Entries, until: usize) {
         let (pages, scope) = (self.pages, self.scope);
         stretch(
@@ -340,7 +340,7 @@ impl<'d> Drain<'d> {
         let scope = self.scope;
         let mut pace = self.metered(usize::MAX);
         pace.count(1);
-        // SAFETY: alive by the reference, which we own.
+        // SAFETY: the object is alive by the reference, which the caller has given up.
         unsafe { release(thin, 1, scope, &mut pace) };
     }
 
@@ -390,7 +390,7 @@ fn collect(stack: &PoolStack, pools: &[&PoolState]) {
     }
 }
 
-/// The pace of releases that are counted, timed and caught one by one.
+/// The pace of releases that are counted and timed one by one, and whose panics are caught.
 struct Metered<'m> {
     meter: &'m mut Meter,
     panics: &'m mut FirstPanic,
@@ -398,7 +398,7 @@ struct Metered<'m> {
 }
 
 impl Metered<'_> {
-    /// Runs a destructor by `run`, and catches and times it.
+    /// Calls `run`, which runs a destructor; times the destructor and catches its panic.
     fn measured(&mut self, type_info: &'static TypeInfo, run: impl FnOnce()) {
         let meter = &mut self.meter;
         if let Err(payload) = catch_unwind(|| meter.time(type_info, run)) {

@@ -1,5 +1,5 @@
-//! How pools and backlogs grow: an entry is added to an open pool, what budgeted drains have left for
-//! later is looked through, and events tell of what has grown beyond its watermark.
+//! Adds an entry to an open pool; searches the releases that budgeted drains have left for later;
+//! and emits events about pools and backlogs that have grown beyond their watermarks.
 
 use crate::event::{Event, EventKind};
 use crate::ledger::object_name::ObjectName;
@@ -48,7 +48,7 @@ fn report_root(stack: &PoolStack, len: usize) {
 pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
     let watermark = stack.manager.watermarks.pool.get();
-    // Reports nothing during a drain: it also releases the objects that its destructors
+    // Reports nothing during a drain: the drain also releases the objects that its destructors
     // autorelease.
     if len < watermark || pool.life.is_draining() {
         return;

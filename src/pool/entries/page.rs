@@ -1,7 +1,7 @@
 //! Pages: the memory of pending releases.
 //!
 //! A page belongs to one pool at a time; empty ones wait in the thread's cache. Pages leave their
-//! thread only with the entries of a handoff pool, as a message: a `PageChain`.
+//! thread with a handoff pool's entries or with retired references: as a message, a `PageChain`.
 
 use super::Entries;
 use crate::object::header::Thin;
@@ -22,7 +22,7 @@ const HEADER_WORDS: usize = 1 + 2 * size_of::<u32>() / size_of::<usize>();
 /// The number of entries in a page.
 pub(crate) const ENTRIES: usize = if SMALL { 4 } else { WORDS - HEADER_WORDS };
 
-/// The least number of spare pages that a thread may keep: 128 KiB.
+/// The number of spare pages that a thread may always keep: 128 KiB.
 const FEW: usize = if SMALL { 2 } else { 64 };
 
 /// The greatest number of spare pages that a thread may keep: 8 MiB, for a million entries.
@@ -197,7 +197,7 @@ impl PageCache {
         }
     }
 
-    /// Frees half of the pages that were not needed, except for [`FEW`].
+    /// Frees half of the unneeded pages beyond [`FEW`], at most [`FREED`]; lowers `most` as much.
     #[cold]
     #[inline(never)]
     fn free_unneeded(&self) {
@@ -272,15 +272,15 @@ described! {
     }
 }
 
-/// References that one thread retires and any thread takes: pages, newest first, all but the newest full.
-/// `below` counts the entries of the page itself, too.
+/// A queue of references that one thread retires and any thread takes: pages, newest first, all but
+/// the newest full. `below` counts the entries in the page itself, too.
 ///
-/// The one word that leads to them is null, [`busy`] while the owner adds an entry, or the newest page.
-/// The owner takes the pages out for that time, by an exchange; so no thread waits for another, and
-/// taking looks at each page once, and at no entry.
+/// The only pointer to the list is field 0: null, [`busy`] while the owner adds an entry, or the
+/// newest page. The owner takes the pages out for that time, by an exchange; so no thread waits for
+/// another. `take` looks at each page once, and at no entry.
 pub(in crate::pool) struct RetiredPages<'q>(pub(in crate::pool) &'q AtomicPtr<u8>);
 
-/// The mark of a queue to which its owner adds an entry. No page is at that address.
+/// The mark of a queue while its owner adds an entry. No page is at that address.
 fn busy() -> *mut u8 {
     ptr::without_provenance_mut(1)
 }
@@ -297,15 +297,15 @@ impl RetiredPages<'_> {
             }
         };
         if !new.is_null() {
-            // SAFETY: the page is from the cache, and was not used: the global allocator is foreign
-            // code, and has retired something meanwhile.
+            // SAFETY: the page is from the cache, and was not used: while `get` ran the global
+            // allocator, which is foreign code, another `push` has added a page.
             unsafe { pages.put(new) };
         }
         was_empty
     }
 
-    /// Adds an entry to the newest page, or else to the page `new`, which it sets to null. Returns the
-    /// number of entries before; `None` if there was no room.
+    /// Adds an entry to the newest page or, if that is full, to the page `new`, which is then set
+    /// to null. Returns the number of entries before; `None` if there was no room.
     #[inline]
     fn try_push(&self, thin: Thin, new: &mut *mut Page) -> Option<usize> {
         // Relaxed: only owners write pages here, and `enter` in `epoch` acquires what former owners

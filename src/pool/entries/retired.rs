@@ -1,4 +1,4 @@
-//! References that slots have retired, on their way to the drains that release them.
+//! Retired references on the way to drains that release them. [`epoch`] explains pins and tags.
 //!
 //! ```text
 //! retired, in threads' queues ──> a batch with a tag ──> orphans: any outermost drain
@@ -26,7 +26,7 @@ const PLACES: usize = 2;
 /// The tag of a place without a batch.
 const EMPTY: u64 = 0;
 
-/// The tag of a place whose batch a thread puts in or takes out.
+/// The tag of a place while a thread puts a batch in or takes it out.
 const BUSY: u64 = u64::MAX;
 
 /// A place for a batch that waits for pins.
@@ -72,12 +72,12 @@ impl Place {
     }
 
     fn tag(&self) -> u64 {
-        // Relaxed: a heavy fence follows before the tag counts, and it acquires what the Release in `set`
-        // published: the removals from slots come before that fence.
+        // Relaxed: a collection uses the tag only after a heavy fence, which acquires what the
+        // Release in `set` published: the removals from slots come before that fence.
         self.tag.load(Ordering::Relaxed)
     }
 
-    /// Puts what is retired into this place, if it is empty.
+    /// Moves all retired references, as a batch, to this place, if the place is empty.
     fn fill(&self) {
         if !epoch::has_retired() || !self.claim(EMPTY) {
             return;
@@ -103,7 +103,7 @@ impl Place {
         }
     }
 
-    /// Makes the batch with this tag ready, unless another thread does.
+    /// Passes the batch with this tag to the orphans, unless another thread does.
     fn release(&self, tag: u64) {
         if self.claim(tag) {
             for batch in self.batch.replace(Chain::EMPTY) {
@@ -142,7 +142,7 @@ impl Retired {
         if let Some(place) = self.0.iter().find(|place| place.tag() == EMPTY) {
             place.fill();
         }
-        // Read before the fence: what is put in later may have been removed from slots after it.
+        // Reads the tags before the fence: a later batch may have been removed from slots after it.
         // Model: epoch_filled.
         let tags = self.tags();
         let oldest = epoch::oldest_pin();
@@ -168,8 +168,8 @@ pub(crate) fn outstanding() -> usize {
     deferred + ORPHANS.outstanding()
 }
 
-/// Collects: makes ready the references that slots have retired and no pin delays. Returns whether
-/// any reference is ready.
+/// Collects: passes to the orphans those references that slots have retired and that no pin delays.
+/// Returns whether the orphans have any release for a drain to make.
 #[cold]
 #[inline(never)]
 pub(crate) fn collect() -> bool {

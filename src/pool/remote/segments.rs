@@ -1,5 +1,5 @@
-//! A queue of addresses that many threads push to and few take from: an allocation for 62 pushes,
-//! and one load to see that it is empty.
+//! A queue of addresses that many threads push to and few take from. One in 62 pushes allocates,
+//! and one load shows whether the queue is empty.
 //!
 //! ```text
 //! head ──> segment, 3 slots reserved ──> full segment ──> full segment ──> null
@@ -12,13 +12,13 @@
 //! for another thread.
 //!
 //! A thread that takes exchanges the head for null, and then each reserved slot for a mark. A slot
-//! that is not written yet is *late*: its push finds the mark, and pushes again. The segment is
-//! freed by the taker, or by the last of its late pushes: both subtract themselves from the count
-//! `late`, which is zero when all are through.
+//! that is not written yet is *late*: its push finds the mark, and pushes again. If a segment has
+//! late slots, the taker adds their number to the count `late`, and each late push subtracts one:
+//! whichever makes the count zero frees the segment. Without late slots, the taker frees it.
 //!
-//! Between a push's load of the head and its exchange, the segment may be taken and freed, and its
-//! address reused for a new segment, without harm. (As in [`inbox`](crate::thread::inbox), the head
-//! then has the provenance of the first segment, of which no compiler makes use today.)
+//! If a segment is freed between a push's load of the head and its exchange, and its address
+//! reused, the push reserves a slot of the new segment. (As in [`inbox`](crate::thread::inbox), the
+//! head then has the provenance of the first segment, of which no compiler makes use today.)
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
@@ -99,7 +99,7 @@ impl<T> Segment<T> {
         {
             return true;
         }
-        // SAFETY: this push was late; the slot is not accessed again.
+        // SAFETY: this push was late, and does not access the segment again.
         unsafe { Self::through(this, 1) };
         false
     }
@@ -217,7 +217,7 @@ impl<T> Segments<T> {
         self.take_as(closed())
     }
 
-    /// Takes all addresses out of a queue that is not closed, and replaces the head.
+    /// If the queue is not closed, takes all addresses out and replaces the head by `new`.
     fn take_as(&self, new: *mut Segment<T>) -> Taken<T> {
         let mut head = self.head.load(Ordering::Relaxed);
         while head != closed() {
@@ -254,7 +254,7 @@ impl<T> Taken<T> {
     pub(crate) fn for_each(self, mut f: impl FnMut(NonNull<T>)) {
         let (mut newest, mut count) = parts(self.head);
         while let Some(at) = NonNull::new(newest) {
-            // SAFETY: taken out of the head, so it is alive until `free` or `through`, below.
+            // SAFETY: the segment was taken out of the head, so it lives until `free` or `through`.
             let segment = unsafe { at.as_ref() };
             let mut late = 0_usize;
             for slot in 0..count {
@@ -269,7 +269,7 @@ impl<T> Taken<T> {
                 // SAFETY: all pushes have written to their slots, which was their last access.
                 unsafe { Segment::free(at) };
             } else {
-                // SAFETY: the taker's part, after its last access.
+                // SAFETY: this is the taker, after its last access, with the negated number.
                 unsafe { Segment::through(at, late.wrapping_neg()) };
             }
         }

@@ -1,5 +1,5 @@
-//! When a pool's close serves its thread: which duties the close must notice, how dead objects that
-//! nobody has noticed are found, and the rounds of loops, in which ordinary drains hold back most duties.
+//! Which duties the close of a pool must notice; how hot objects that have died unnoticed are
+//! found; and the rounds of loops, in which ordinary drains hold back most duties.
 
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
@@ -23,7 +23,7 @@ impl Attention {
     pub(crate) const DETACHED: u8 = 1;
     /// Hot objects may have died unnoticed.
     pub(crate) const REVIEW: u8 = 2;
-    /// It is this thread's turn to advance the epoch.
+    /// It is this thread's turn to *advance the epoch*: to collect what slots have retired.
     pub(crate) const EPOCH: u8 = 4;
     /// A drain in a loop's round has claimed mail and left it.
     pub(crate) const MAIL: u8 = 8;
@@ -56,8 +56,8 @@ impl Attention {
     }
 }
 
-/// An object that has died unnoticed. The owner of this value gives up one strong reference to the
-/// object, on any thread, and keeps the value until then.
+/// A hot object that has died *unnoticed*: no drop could tell that it was the last. The owner of
+/// this value gives up one strong reference to the object, on any thread, and then drops the value.
 #[must_use]
 pub(crate) struct Dying {
     object: Thin,

@@ -11,7 +11,7 @@ use std::{mem, ptr};
 /// The number of items for which an empty backlog keeps room.
 const ITEMS: usize = 64;
 
-/// Releases that are left for later, in a fixed layout.
+/// An item of a backlog. Its layout is fixed, for readers outside of the process.
 #[repr(u64)]
 pub(in crate::pool) enum Item {
     /// The entries of a pool.
@@ -131,8 +131,8 @@ impl Backlog {
         Some(item)
     }
 
-    /// Calls `release` with entries that a drain has taken out of the backlog. Meanwhile
-    /// [`look_through`](Self::look_through) finds them here.
+    /// Calls `release`, which releases `entries`, which a drain has taken out of the backlog.
+    /// Meanwhile [`look_through`](Self::look_through) finds the entries by `self.releasing`.
     pub(in crate::pool) fn releasing(&self, entries: &Entries, release: impl FnOnce()) {
         let outer = self.releasing.get();
         let this = Releasing { entries, outer };
@@ -156,11 +156,11 @@ impl Backlog {
     /// `true`. `f` must not run foreign code.
     pub(in crate::pool) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
         let mut next = self.releasing.get();
-        // SAFETY: `releasing` has these on the stack until it returns, and takes each off the list
-        // then: releases catch the panics of destructors.
+        // SAFETY: a call of `releasing` has this on its stack, and takes it off the list before it
+        // returns; it does not unwind, as releases catch the panics of destructors.
         while let Some(releasing) = unsafe { next.as_ref() } {
-            // SAFETY: `releasing` has lent the entries; `f` runs no foreign code, so no entry is
-            // taken out.
+            // SAFETY: the entries are borrowed until `releasing` returns; `f` runs no foreign code,
+            // so no entry is taken out.
             if !unsafe { (*releasing.entries).newest_first() }.all(&mut f) {
                 return;
             }
@@ -188,7 +188,7 @@ described! {
     use std::mem::offset_of;
 
     impl Backlog {
-        /// The place of the two lists of items, one right after the other.
+        /// The offset of the two lists of items, one right after the other.
         pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
     }
 

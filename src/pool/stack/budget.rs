@@ -260,8 +260,8 @@ impl Meter {
         }
     }
 
-    /// Returns how many references of one object may be released at once, until the drain's total is
-    /// `until`.
+    /// Returns how many references to one object may be released at once: the drain's total must
+    /// not exceed `until` or a budget of releases.
     #[inline]
     pub(in crate::pool) fn at_most(&self, until: usize) -> u32 {
         let until = match self.budget {

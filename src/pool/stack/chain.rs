@@ -5,12 +5,12 @@
 //! is current meanwhile. The topmost frame that has a pool says which pool is current.
 //!
 //! Closing a guard's pool removes its frame alone: the innermost pool that is still open stays
-//! current. The end of a *scope* makes the pool current that was current before it: it removes all
-//! frames above the scope's own, up to the next *barrier*. Such frames belong to pools that were
-//! forgotten, or that will be dropped later. These pools keep their entries but are no longer
-//! current. (If the former current pool was closed in the scope, they stay: one of them has most likely
-//! taken its place.) Drains, the pools of scopes such as `autoreleasepool`, and token pools end like that;
-//! the frames of the first two are the barriers.
+//! current. The end of a *scope* makes the pool current that was current before the scope: it
+//! removes all frames above the scope's own, up to the next *barrier*. Such frames belong to pools
+//! that were forgotten, or that will be dropped later. These pools keep their entries but are no
+//! longer current. (If that former current pool was closed in the scope, guard pools stay in the
+//! chain: one of them has most likely replaced it.) Drains, the pools of scopes such as
+//! `autoreleasepool`, and token pools end like that; the frames of the first two are the barriers.
 //!
 //! An open token pool is in the chain until its thread exits, as the end of a scope pops the token
 //! pools above the scope's frame.
@@ -276,7 +276,7 @@ mod tests {
         let below = open(MANY);
         let above = open(MANY);
         let last = ptr::from_ref(below.last().unwrap().state());
-        // Closing the first pool takes the others out of the chain.
+        // Closes the lowest pool first. Each is unlinked in one step, the topmost in none.
         let steps = steps_of(|| drop(above));
         assert!(steps <= 2 * MANY, "{steps} steps");
         assert_eq!(current(), last);

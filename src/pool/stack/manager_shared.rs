@@ -39,7 +39,7 @@ pub(crate) struct ManagerSettings {
     pub(crate) memory: Option<BlockAllocator>,
 }
 
-/// A number from which an event reports something; 0 counts as 1.
+/// The number, at least 1, at which an event is due; setting 0 sets 1.
 #[derive(Debug)]
 pub(crate) struct Watermark(Setting);
 
@@ -114,8 +114,8 @@ pub(crate) struct ManagerShared {
     pub(crate) changed: Sleeper,
 }
 
-/// Statistics of one thread's pools of one manager, written by that thread. `shutdown` decides by
-/// those that are atomics, not counters, whether the thread still holds something.
+/// Statistics of one thread's pools of one manager, written by that thread. By the fields that are
+/// atomics, not counters, `shutdown` decides whether the thread still holds something.
 #[derive(Debug, Default)]
 pub(crate) struct PoolStackStats {
     /// Pools opened, not counting the root.
@@ -189,9 +189,9 @@ impl PoolStackStats {
         self.move_to(&self.root, len);
     }
 
-    /// Sets the figure of a place into which, or out of which, a drain may have moved entries.
-    /// Increments the count of moves before and after that: a thread that reads the new figure of the
-    /// emptied place, or the old figure of the filled place, then sees the count change.
+    /// Sets `figure`, the length of the root pool or the backlog, as a drain may have moved entries
+    /// into or out of it. Increments `moved` before and after that: a thread that reads the new
+    /// length of what was emptied, or the old one of what was filled, then sees `moved` change.
     fn move_to(&self, figure: &AtomicU64, len: usize) {
         // Relaxed: only this thread writes the count.
         let moved = self.moved.load(Ordering::Relaxed) + 1;
@@ -206,17 +206,17 @@ impl PoolStackStats {
         self.moved.store(moved + 1, Ordering::Release);
     }
 
-    /// Returns how often entries may have moved: if the count has not changed, all figures that were
-    /// read in between belong together.
+    /// Returns how often entries may have moved: if two calls return the same count, all figures
+    /// that were read between them belong together.
     pub(crate) fn moved(&self) -> u64 {
         // Acquire: pairs with the Release in `move_to`. Model: shutdown_pool_to_backlog.
         self.moved.load(Ordering::Acquire)
     }
 
-    /// Returns the number of entries in the root pool. Its last drain happens-before a fence that
-    /// follows.
+    /// Returns the number of entries in the root pool. If the caller makes a fence afterwards, the
+    /// pool's last drain happens before the fence.
     pub(crate) fn root_entries(&self) -> u64 {
-        // Relaxed: see `move_to`.
+        // Relaxed: the later fence pairs with the Release in `move_to`.
         self.root.load(Ordering::Relaxed)
     }
 
@@ -225,10 +225,10 @@ impl PoolStackStats {
         self.move_to(&self.backlog, len);
     }
 
-    /// Returns how many releases budgeted drains have left. The last of these drains happens-before
-    /// a fence that follows.
+    /// Returns how many releases budgeted drains have left. If the caller makes a fence afterwards,
+    /// the last of these drains happens before the fence.
     pub(crate) fn backlog(&self) -> u64 {
-        // Relaxed: see `move_to`.
+        // Relaxed: the later fence pairs with the Release in `move_to`.
         self.backlog.load(Ordering::Relaxed)
     }
 
@@ -255,8 +255,8 @@ impl PoolStackStats {
     /// Clears the request; returns whether there was one. For a thread that ends, once the manager
     /// does not list it any more.
     pub(crate) fn was_asked(&self) -> bool {
-        // Relaxed: publishes nothing. A `shutdown` walks a copy of the list, so it may ask after this,
-        // and is not woken: it then finds nothing of the thread but orphans, after a nap at most.
+        // Relaxed: publishes nothing. `shutdown` walks a copy of the list: it may ask after this
+        // swap, and is not woken: after a nap at most, it finds nothing of the thread but orphans.
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
@@ -333,21 +333,21 @@ impl ManagerShared {
 
     /// Counts a handle, which keeps the calling thread's stack of the manager where it is.
     pub(crate) fn add_handle(&self) {
-        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
-        // handles that it has itself.
+        // Relaxed: each thread frees only its own stacks, and any value that it can read counts the
+        // handles that the thread itself has.
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn drop_handle(&self) {
-        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
-        // handles that it has itself.
+        // Relaxed: each thread frees only its own stacks, and any value that it can read counts the
+        // handles that the thread itself has.
         self.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
-        // handles that it has itself.
+        // Relaxed: each thread frees only its own stacks, and any value that it can read counts the
+        // handles that the thread itself has.
         self.handles.load(Ordering::Relaxed) == 0
     }
 

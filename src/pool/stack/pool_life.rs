@@ -43,8 +43,8 @@
 //!    pool without extras and drains is *plain*: if it has no entries either, removing its frame
 //!    closes it.
 //! 4. A drain borrows the pool's guard, and a token cannot be popped during a drain of its pool. So
-//!    drains nest only for root pools; but a drain that answers `shutdown` drains its own pool once
-//!    more, and so does the exit of a thread for a token pool, if a destructor ends the process.
+//!    drains of one pool nest only for root pools, such as in a drain that answers `shutdown`; and
+//!    for a token pool in a thread's exit, if a destructor ends the process.
 
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described};
@@ -82,8 +82,8 @@ const HAS_EXTRAS: u32 = 1 << 11;
 const BUDGETED: u32 = 1 << 12;
 /// Set in the pool of a scope or token if the pool that was current when it was opened has been closed.
 const FORMER_CLOSED: u32 = 1 << 13;
-/// One drain in progress. The bits from here on are their number. If ever 2¹⁸ drains of a root pool
-/// nest, reports miss some of them; nothing else goes wrong.
+/// One drain in progress: this bit and those above it are their number. If ever 2¹⁸ drains of a
+/// root pool nest, reports miss some of them; nothing else goes wrong.
 const DRAIN: u32 = 1 << 14;
 const DRAINS: u32 = !(DRAIN - 1);
 
@@ -141,7 +141,7 @@ impl PoolLife {
         self.state.set(kind as u32);
     }
 
-    /// Makes a pool that has just been opened the pool of a scope, and so a barrier.
+    /// Turns a pool that has just been opened into the pool of a scope, whose frame is a barrier.
     // A transition of its own, after `open`. Does not read the old state: a read right after the
     // write would stall.
     #[inline]
@@ -180,7 +180,7 @@ impl PoolLife {
         self.state.set(state | HAS_EXTRAS);
     }
 
-    /// Clears the extras of this word, and records that the others have been cleared.
+    /// Clears the extras in this word, and so records that the caller has cleared the others.
     pub(super) fn lose_extras(&self) {
         let state = self.expect(&[GUARD, BARE, TOKEN], EXTRAS);
         self.state.set(state & !EXTRAS);
@@ -330,7 +330,7 @@ impl ChainFrame {
         }
     }
 
-    /// Makes the frame name `pool`, of which it is a part.
+    /// Sets the frame's `pool` pointer to `pool`, the pool that this frame is part of.
     pub(in crate::pool) fn own(&self, pool: *const PoolLife) {
         debug_assert!(ptr::addr_eq(self, pool));
         self.pool.set(pool);
@@ -349,8 +349,8 @@ impl ChainFrame {
         self.own_life().is_none_or(is_scope)
     }
 
-    /// If the frame's pool belongs to a scope or a token, notes that the pool below, which was
-    /// current when it was opened, is closed. The frame must be in the chain.
+    /// If the frame's pool belongs to a scope or a token, notes that the pool that was current when
+    /// the frame's pool was opened is closed. The frame must be in the chain.
     pub(super) fn note_former_closed(&self) {
         if let Some(life) = self.own_life() {
             if life.is(PoolKind::Token) || self.is_barrier() {

@@ -261,7 +261,7 @@ impl PoolStack {
 
     /// Returns the open token pools, newest first. None may be pushed or popped meanwhile.
     pub(in crate::pool) fn tokens(&self) -> impl Iterator<Item = &PoolState> {
-        // SAFETY: null, or an open pool, which exists (invariant 3 of `pool`).
+        // SAFETY: `pool` is null, or an open pool, which exists (invariant 3 of `pool`).
         let at = |pool: *const PoolState| unsafe { pool.as_ref() };
         iter::successors(at(self.tokens.get()), move |pool| {
             at(pool.next_in_list.get())
@@ -272,8 +272,8 @@ impl PoolStack {
         self.tokens().next()
     }
 
-    /// Calls `drain`, which drains a token pool that is then popped, with all those above it. `drain` must
-    /// not unwind.
+    /// Calls `drain`, which drains the token pool `pool`; the caller then pops `pool` and the token
+    /// pools above it. `drain` must not unwind.
     pub(in crate::pool) fn popping<R>(&self, pool: &PoolState, drain: impl FnOnce() -> R) -> R {
         let outer = self.popping.replace(pool);
         let result = drain();

@@ -62,7 +62,7 @@ pub(crate) struct ThreadPools {
     link: Link,
     is_listed: Cell<bool>,
     /// The record's inbox for releases, kept alive by `record`. Without a record, the inbox of the
-    /// orphans, so that closing a pool can look at it without a test.
+    /// orphans, so that closing a pool need not test whether there is an inbox.
     inbox: *const Inbox,
     pub(crate) attention: Attention,
     pub(crate) reviews: Reviews,
@@ -89,7 +89,7 @@ fn borrow<T, R>(list: &UnsafeCell<FixedVec<T>>, f: impl FnOnce(&mut FixedVec<T>)
 }
 
 impl ThreadPools {
-    /// Allocates a `ThreadPools`, detached if there is no record. The caller adds it to lists.
+    /// Allocates a `ThreadPools`. The caller lists it and, if `record` is `None`, detaches it.
     pub(in crate::pool) fn make(
         manager: Arc<ManagerShared>,
         record: Option<Arc<Record>>,
@@ -160,7 +160,7 @@ impl ThreadPools {
         if free.is_null() {
             free = self.grow();
         }
-        // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
+        // SAFETY: `free` is a pool of this `ThreadPools` (invariant 3 of `pool`).
         let pool = unsafe { &*free };
         self.free.set(pool.next_in_list.get());
         pool.life.open(kind);
@@ -174,7 +174,7 @@ impl ThreadPools {
         NonNull::from(pool)
     }
 
-    /// Makes more pools, when none is free; returns the first of them.
+    /// Makes more pools; returns a free one.
     #[cold]
     #[inline(never)]
     fn grow(&self) -> *const PoolState {
@@ -259,7 +259,7 @@ impl ThreadPools {
     /// detached `ThreadPools`, or serve a [duty](crate::pool::drain::duties).
     #[inline(always)]
     pub(in crate::pool) fn may_have_duties(&self, stack: &PoolStack) -> bool {
-        // SAFETY: `record` keeps the inbox alive, or it is a static.
+        // SAFETY: `record` keeps the inbox alive, or the inbox is part of a static.
         let inbox = unsafe { &*self.inbox };
         self.attention.has_any()
             || inbox.has_messages()
@@ -269,7 +269,7 @@ impl ThreadPools {
     }
 
     /// Gives this thread the turn to advance the epoch, as it has retired something or unpinned a
-    /// pool. The next pool that is closed tests whether anything is retired.
+    /// pool. The next close of a pool tests whether any retired reference waits.
     pub(in crate::pool) fn take_turn(&self) {
         self.attention.set(Attention::EPOCH);
     }
@@ -284,7 +284,7 @@ impl ThreadPools {
         let chunk = borrow(&self.chunks, |chunks| {
             chunks.get(index / POOL_CHUNK).copied()
         })?;
-        // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
+        // SAFETY: the chunk has pools of this `ThreadPools` (invariant 3 of `pool`).
         Some(&unsafe { chunk.as_ref() }[index % POOL_CHUNK])
     }
 
@@ -329,7 +329,7 @@ impl ThreadPools {
         let stack = unsafe { &*at.as_ptr() };
         stack.settle_in(self.first.thread_pools_ptr());
         change(&mut |others| others.push(at));
-        // Nothing would take a thread that has exited off the manager's list.
+        // Leaves out a thread that has exited: nothing would take it off the manager's list.
         if let Some(key) = self.key().filter(|_| !self.is_detached()) {
             stack.enlist(key);
         }
@@ -369,8 +369,8 @@ impl ThreadPools {
         (0..).map_while(|n| self.nth_stack(n))
     }
 
-    /// Calls `run`, which runs or forwards a message of this `weight` that was sent to `inbox`, one
-    /// of this thread's. `run` must not unwind.
+    /// Calls `run`, which runs or forwards a message of this `weight` that was sent to `inbox`, an
+    /// inbox of this thread. `run` must not unwind.
     pub(in crate::pool) fn running<R>(
         &self,
         inbox: &CountedInbox,
@@ -417,7 +417,7 @@ impl ThreadPools {
         }
     }
 
-    /// Detaches a thread's pools at its exit, when this many of them are open.
+    /// Detaches a thread's pools at its exit; `open` is how many of them count as open.
     pub(in crate::pool) fn detach(&self, open: usize) {
         self.attention.set(Attention::DETACHED);
         if let Some(record) = self.record() {

@@ -1,10 +1,10 @@
 //! Cells whose every access loom checks.
 //!
-//! loom switches threads only at its own operations. So no thread ever sees a plain write half done
-//! that comes after the exchange which should publish it. But such a write is a data race, and loom
-//! reports the race if the write and the other thread's read are accesses to one of loom's cells.
-//! So the crate uses only loom's cells: loom checks that accesses by several threads are ordered,
-//! and that no other thread accesses data that one thread owns.
+//! loom switches threads only at its own operations. So if a plain write comes, by mistake, after
+//! the exchange that should publish it, no other thread ever runs between the two. But such a write
+//! is a data race, and loom reports the race if the write and the other thread's read are accesses
+//! to one of loom's cells. So the crate uses only loom's cells: loom checks that accesses by
+//! several threads are ordered, and that no other thread accesses data that one thread owns.
 //!
 //! Threads do not switch at accesses to cells, so these add no executions. Dropping a cell counts
 //! as a write, as its memory is about to be freed.
@@ -100,7 +100,7 @@ impl<T> UnsafeCell<T> {
 
 impl<T> Drop for UnsafeCell<T> {
     fn drop(&mut self) {
-        // Does not check if the model has panicked: then it has failed already, and its threads may
+        // Makes no check if the model has panicked: then it has failed already, and its threads may
         // stop inside an access.
         if !std::thread::panicking() {
             self.0.with_mut(|_| ());
@@ -184,8 +184,8 @@ impl<T> OnceCell<T> {
 ///
 /// The owner's value is in a checked cell, so a thread that writes without being the owner, or
 /// before the previous owner's writes are ordered before its own, fails the model. Loads stay plain
-/// loads in both modes: the owner never loads, so it hides no other thread's load; and loom would
-/// not order the owner's plain stores with read-modify-writes in their place.
+/// loads in both modes: the owner never loads, so no load of the owner hides another thread's; and
+/// loom would not order the owner's plain stores with read-modify-writes in place of loads.
 #[derive(Debug)]
 pub(crate) struct OwnedU64 {
     own: Cell<u64>,

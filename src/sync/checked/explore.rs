@@ -51,7 +51,7 @@ std::thread_local! {
     static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sends `progress` if the calling thread explores a model.
+/// Sends `progress` and stops the exploration, if the calling thread explores a model.
 fn stop_with(progress: impl FnOnce() -> Progress) {
     if let Ok(Some(sender)) = EXPLORING.try_with(|e| e.try_borrow_mut().ok()?.take()) {
         STOPPED.set(true);
@@ -60,7 +60,7 @@ fn stop_with(progress: impl FnOnce() -> Progress) {
     }
 }
 
-/// Parks the calling thread forever if it explores a model that has failed.
+/// Parks the calling thread forever if it explores a model and [`stop_with`] has stopped it.
 pub(crate) fn halt() {
     while STOPPED.get() {
         std::thread::park();

@@ -5,17 +5,17 @@
 //!
 //! A model that is about timeouts lets time pass ([`let_time_pass`]). Time then passes only while
 //! all threads that could run are in waits with a timeout: the clock moves to the earliest
-//! deadline, and that wait ends. loom does not tell whether a thread can run; but it schedules a
-//! wait that yields repeatedly only while all other threads are blocked, have ended, or yield in
-//! such a wait, too, and this module counts every operation of the others.
+//! deadline, and that wait ends. loom does not tell whether a thread can run. But a wait yields in
+//! a loop, and loom schedules it repeatedly only while all other threads are blocked, have ended,
+//! or yield, too; and this module counts the operations of threads that do not wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// If a wait gets this many turns in a row and no other thread makes an operation, no other thread
-/// can run: by then, threads that yield, and the other threads in waits with a timeout, at most
-/// three, have had their turns.
+/// can run: within these turns, each thread that yields has had its turn, and so has each of the at
+/// most three other threads in waits with a timeout.
 const TURNS: u32 = 12;
 
 static PASSES: AtomicBool = AtomicBool::new(false);

@@ -8,16 +8,15 @@
 //! it frees the table. So the values outlast std's thread-locals, whose destructors run in the
 //! first rounds.
 //!
-//! A destructor of a key that is older than this one, in the last round, finds new values, which are never
-//! freed.
+//! In the last round, destructors that run after this key's find new values, which are never freed.
 //!
 //! The memory is malloc's, as the global allocator may use the crate.
 //!
 //! # Places
-//! The first use of a thread-local, on any thread, gives it a place, the same one in all tables: it puts the
-//! thread-local at the end of a list of all that have one, and counts those before it. Threads that race for this
-//! all put the same thread-local there, so only one of them succeeds, and the others find it: no place is lost, and
-//! there are as many places as thread-locals in use.
+//! The first use of a thread-local, on any thread, gives the thread-local a place, the same one in
+//! all tables: appends it to a list of those that have a place, and counts those before it. Threads
+//! that race for this all append the same thread-local, so one of them succeeds, and the others
+//! find it in the list: no place is lost, and there are as many places as thread-locals in use.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -40,7 +39,7 @@ pub(crate) struct Local<T: 'static> {
 
 /// The place of a thread-local in the tables.
 struct Place {
-    /// Counted from 1; 0 if it is not known yet.
+    /// The number of the place, from 1; 0 if it is not known yet.
     number: AtomicUsize,
     /// The thread-local with the next number; null if there is none.
     next: AtomicPtr<Place>,
@@ -53,7 +52,7 @@ static FIRST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 struct Values {
     /// How many rounds of destructors have passed.
     rounds: Cell<usize>,
-    /// Null if the thread has not used them yet.
+    /// Each is null until the thread uses the thread-local with this place.
     values: [Cell<*mut c_void>; PLACES],
 }
 
@@ -74,7 +73,7 @@ impl<T: 'static> Local<T> {
         };
         let value = NonNull::new(cell.get().cast::<T>()).unwrap_or_else(|| {
             let value = allocate::<T>();
-            // SAFETY: memory for a `T`.
+            // SAFETY: `allocate` returns memory for a `T`.
             unsafe { value.write((self.make)()) };
             cell.set(value.as_ptr().cast());
             value
@@ -103,8 +102,8 @@ impl Place {
         }
     }
 
-    /// Finds the place in the list, or appends it. No thread passes the end of the list without having appended
-    /// this place, or found it appended, so it is there once.
+    /// Finds the place in the list, or appends it. Each exchange appends this place, finds it, or
+    /// finds another one and goes on behind that. So this place is in the list once.
     #[cold]
     #[inline(never)]
     fn find_or_append(&'static self, first: &'static AtomicPtr<Self>) -> usize {
@@ -155,7 +154,7 @@ fn set_table(table: *const Values) {
 #[cold]
 fn new_table() -> NonNull<Values> {
     let table = allocate::<Values>();
-    // SAFETY: memory for a `Values`.
+    // SAFETY: `allocate` returns memory for a `Values`.
     unsafe {
         table.write(Values {
             rounds: Cell::new(0),

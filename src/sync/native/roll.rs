@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 /// A linked list of structures of one kind to which no other pointer leads, for a reader outside of
 /// the process. Such a reader stops the process first.
 ///
-/// Intrusive, so that adding or removing a structure allocates nothing: the list's lock must not be
-/// held while the global allocator runs, which is foreign code and may use this crate.
+/// Intrusive, so that adding or removing a structure allocates nothing: the global allocator is
+/// foreign code, which may use this crate, and must not run under the list's lock.
 #[repr(C)]
 pub(crate) struct Roll {
     first: Cell<*const Link>,

@@ -6,7 +6,7 @@
 // root pool, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a RefPtr by itself, and RP_COCOS_TAGS
 // the namespace of the tags of axmol 3. RP_COCOS_V2 is defined for Cocos2d-x v2.
 //
-// Files of one program may be compiled with other settings, so no macro that they define changes a class here.
+// Files of one program may differ in their settings, so no setting changes a class here.
 #ifdef RELEASEPOOL_DETAIL_COCOS_HPP
 #error "a program includes one of cocos2d.hpp, cocos2d_v2.hpp, axmol.hpp and axmol3.hpp"
 #endif
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-// The checks of these headers: on where those of the engine are. CCASSERT and its like stay the engine's.
+// The assertion of these headers is on where the engine's are. CCASSERT stays the engine's.
 #if defined(_AX_DEBUG)
 #define RP_COCOS_DEBUG (_AX_DEBUG > 0)
 #elif defined(COCOS2D_DEBUG)
@@ -74,14 +74,14 @@ namespace rp_detail {
 
 struct RootPool;
 
-// True if new pools release first in, first out: one answer for the program. A file that defines
-// RP_COCOS_FIFO sets it before main.
+// True if new pools release first in, first out. There is one flag for the program. A file that
+// defines RP_COCOS_FIFO sets it before main.
 inline std::atomic<bool> is_fifo{false};
 #ifdef RP_COCOS_FIFO
 [[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);
 #endif
 
-// Returns a number that nothing else gets. Each thread takes many at a time.
+// Returns a number that no other call returns. Each thread reserves 1,024 at a time.
 inline std::uint64_t next_id() noexcept {
     constexpr std::uint64_t taken = 1024;
     static std::atomic<std::uint64_t> last{0};
@@ -113,8 +113,8 @@ public:
     // assertion, and is ignored without one.
     void addObject(RP_COCOS_REF* object);
     // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear
-    // of this pool has called, leaves the rest to that clear; but a pool that is first in, first
-    // out releases the rest here.
+    // of this pool has called, a second clear leaves the rest to the first one; in a pool that is
+    // first in, first out, the second clear releases the rest.
     void clear();
     bool isClearing() const { return clearing_ != 0; }
     // Returns whether the pool has an entry for the object; false for null.
@@ -127,13 +127,13 @@ private:
     friend class rp_detail::Eras;
     friend struct rp_detail::RootPool;
 
-    // Fails on a thread that has not made the pool.
+    // Aborts on a thread that has not made the pool.
     void check_thread() const;
     // Returns whether this is the thread's root pool, which getCurrentPool returns where there is no other.
     bool is_root() const;
-    // Returns whether the pool itself, without the library's, has an entry for the object.
+    // Like contains, but a root pool does not stand for the library's pools here.
     bool has(RP_COCOS_REF* object) const;
-    // Opens the library's pool; does nothing if this pool is first in, first out.
+    // Opens `pool_`; does nothing if this pool is first in, first out.
     void open();
 
     std::string name_;
@@ -141,19 +141,19 @@ private:
     int clearing_ = 0;
     // The number of the pool's era, which no other pool has. Each clear ends an era.
     std::uint64_t era_;
-    // The pools of the thread that has made this one.
+    // The ThreadPools of the thread that has made this pool.
     const void* thread_;
     // True for first in, first out, by `entries_`; otherwise the library's `pool_` has the entries.
     const bool is_fifo_ = rp_detail::is_fifo.load(std::memory_order_relaxed);
     std::vector<RP_COCOS_REF*> entries_;
-    // The next entry that a clear in progress releases; those before it are gone.
+    // The index of the entry that a clear in progress releases next; earlier ones are released.
     std::size_t next_ = 0;
     mutable rp_pool pool_{};
 };
 
 namespace rp_detail {
 
-// The pools of a thread. Without a destructor, so that it can be used while the thread ends.
+// The pools of a thread. The type has no destructor, so it can be used while the thread ends.
 struct ThreadPools {
     AutoreleasePool* top = nullptr;
     AutoreleasePool* root = nullptr;
@@ -168,7 +168,7 @@ inline ThreadPools& own_pools() noexcept {
     return pools;
 }
 
-// Eras of one thread differ in the lower bits only.
+// The number of lower bits, in which eras of one thread differ. The upper bits name the thread.
 inline constexpr int era_bits = 40;
 
 // Returns the number of a new era of the calling thread.
@@ -187,12 +187,12 @@ inline const bool main_is_known = own_pools().is_main = true;
 // The pool that a main loop clears: made when it is first asked for, cleared when the thread ends.
 struct RootPool {
     RootPool() { own_pools().root = &pool; }
-    // The end of the pool itself clears it.
+    // The destructor of `pool`, which follows, clears the pool.
     ~RootPool() {
         own_pools().root = nullptr;
         own_pools().has_ended = true;
     }
-    // Opens the library's pool again, if the scope in which it was made, such as a callback, has closed it.
+    // Opens the root's `pool_` again if the scope in which it was made (a callback) has closed it.
     static void reopen() {
         AutoreleasePool* const root = own_pools().root;
         if (root != nullptr && root == own_pools().top && !root->is_fifo_ && rp_is_without_pool()) {
@@ -202,7 +202,7 @@ struct RootPool {
     AutoreleasePool pool{RP_COCOS_ROOT_NAME};
 };
 
-// Makes the thread's root pool, unless the thread has ended it.
+// Makes the thread's root pool if it has no pool, or opens it again; not once it is destroyed.
 inline void need_root() {
     ThreadPools& pools = own_pools();
     if (pools.top == nullptr && !pools.has_ended) {
@@ -212,8 +212,8 @@ inline void need_root() {
     RootPool::reopen();
 }
 
-// Returns the pool into which the calling thread autoreleases, or null for the library's. The main thread gets its
-// root pool here, as in the engine, unless a pool of the library is open, such as that of a callback.
+// Returns the pool into which the calling thread autoreleases; null if that is a pool of the
+// library. The main thread gets its root pool here, unless a pool of the library is open.
 inline AutoreleasePool* pool_for_autorelease() {
     const ThreadPools& pools = own_pools();
     if (RP_UNLIKELY(pools.top == nullptr) && pools.is_main && rp_is_without_pool()) {
@@ -253,7 +253,7 @@ public:
             return false;
         }
         for (AutoreleasePool* pool = rp_detail::own_pools().top; pool != nullptr; pool = pool->below_) {
-            // The library searches its pools, below.
+            // The call of the library, below, searches all other pools.
             if (pool->is_fifo_ && pool->has(object)) {
                 return true;
             }
@@ -331,7 +331,7 @@ inline void AutoreleasePool::clear() {
     check_thread();
     ++clearing_;
     if (is_fifo_) {
-        // A clear inside a clear, from a destructor, goes on where the outer one is.
+        // A clear by a destructor, inside another clear, goes on where the outer clear is.
         while (next_ < entries_.size()) {
             RP_COCOS_REF* const object = entries_[next_++];
             object->release();
@@ -359,7 +359,7 @@ inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {
     if (object == nullptr) {
         return false;
     }
-    // A root pool that is the current one stands for the library's, too.
+    // A root pool that is the current one stands for the library's pools, too.
     if (is_root() && rp_detail::own_pools().top == this && rp_is_in_pools(rp::detail::Access::payload(object))) {
         return true;
     }
@@ -399,7 +399,7 @@ inline void RP_COCOS_REF::release() {
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     RP_COCOS_ASSERT(strong_count() > 0, "reference count should be greater than 0");
     AutoreleasePool* const pool = rp_detail::pool_for_autorelease();
-    // The pool is read only if there are pools of this kind: a longjmp may have left a pointer to none.
+    // Reads `pool` only if pools may be first in, first out: after a longjmp, it may be dangling.
     if (RP_UNLIKELY(rp_detail::is_fifo.load(std::memory_order_relaxed)) && pool != nullptr && pool->is_fifo_) {
         pool->addObject(this);
     } else {
@@ -437,7 +437,7 @@ template <class T> struct ReferencedObject {
 };
 #endif
 
-// A reference that retains. Where it is a member, T may be incomplete.
+// A pointer that owns a reference. T may be incomplete where a RefPtr<T> is a member.
 template <class T> class RefPtr {
 public:
     using element_type = T;
@@ -544,8 +544,8 @@ private:
 
 namespace rp_detail {
 
-// Returns the address by which a RefPtr<T> compares with a pointer: that which C knows of the object, also if
-// the pointer is to another base of T.
+// Returns the address by which a RefPtr<T> compares with `object`: the object's address in C, even
+// if `object` points to another base class of T.
 template <class T, class U> const void* identity(U* object) noexcept {
     if constexpr (std::is_void_v<U>) {
         return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
@@ -601,7 +601,7 @@ public:
     explicit WeakPtr(T* object) noexcept : weak_(object) {}
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const RefPtr<U>& r) noexcept : weak_(static_cast<T*>(r.get())) {}
-    // The pointer is empty if the object is dead.
+    // The new pointer is empty if the object is dead.
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const WeakPtr<U>& other) noexcept : WeakPtr(other.lock()) {}
     WeakPtr& operator=(T* object) noexcept {
@@ -630,7 +630,7 @@ public:
     T& operator*() const { return *operator->(); }
     explicit operator bool() const noexcept { return !expired(); }
     void reset() noexcept { weak_.reset(); }
-    // Two are equal if both find one object, or none; null is equal to one that finds none.
+    // Equal if both find the same object, or neither finds one, as a null pointer does.
     friend bool operator==(const WeakPtr& a, const WeakPtr& b) noexcept {
         return a.weak_.lock() == b.weak_.lock();
     }

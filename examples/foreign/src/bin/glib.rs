@@ -44,12 +44,12 @@ fn glib() -> &'static GLib {
 // SAFETY: these are GLib's own functions for the counts of its objects.
 unsafe impl Foreign for GObject {
     unsafe fn retain(this: NonNull<Self>) {
-        // SAFETY: the contract.
+        // SAFETY: by the contract of `retain`, the object is alive.
         unsafe { (glib().g_object_ref)(this.as_ptr()) };
     }
 
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: the contract.
+        // SAFETY: by the contract of `release`, the caller gives up a reference.
         unsafe { (glib().g_object_unref)(this.as_ptr()) };
     }
 }
@@ -63,7 +63,7 @@ unsafe extern "C" fn died(_: *mut c_void, _: *mut GObject) {
 /// Returns a new object with one reference, whose end is counted.
 fn new_object() -> NonNull<GObject> {
     let glib = glib();
-    // SAFETY: an object of the base type, without properties; `died` has the type of a weak notify.
+    // SAFETY: makes an object of the base type, without properties; `died` is a valid weak notify.
     unsafe {
         let of = (glib.g_object_get_type)();
         let object = (glib.g_object_new_with_properties)(of, 0, ptr::null(), ptr::null());
@@ -78,7 +78,7 @@ fn in_pools() {
     let mut pool = AutoreleasePool::new();
     let number = temporaries(|round| {
         for _ in 0..EACH {
-            // SAFETY: a new object's reference, which may be given up anywhere.
+            // SAFETY: `new_object` returns a reference, which may be given up anywhere.
             unsafe { pool.adopt(new_object()) };
         }
         assert_eq!(DIED.load(Ordering::Relaxed), round * EACH);
@@ -105,7 +105,7 @@ unsafe extern "C" fn run_inbox(_: *mut c_void) -> i32 {
     0 // once
 }
 
-/// Workers drop references to the main thread's values, which sleeps in its loop meanwhile.
+/// Workers drop references to values of the main thread, which sleeps in its loop meanwhile.
 fn main_loop() {
     DIED.store(0, Ordering::Relaxed);
     let glib = glib();
@@ -120,14 +120,14 @@ fn main_loop() {
         let widgets: Vec<_> = (0..EACH).map(|_| HomeRef::new(alive.clone())).collect();
         thread::spawn(move || {
             for widget in widgets {
-                // SAFETY: a new object's reference; GLib lets any thread release it, too.
+                // SAFETY: `new_object` returns a reference, which GLib lets any thread release.
                 assert!(unsafe { DROPPED.push(new_object()) });
                 drop(widget); // the last reference
             }
         })
     });
     while Rc::strong_count(&alive) > 1 {
-        // SAFETY: the default context; this thread runs it. It sleeps until there is something to do.
+        // SAFETY: null is the default context, which this thread runs. Sleeps until there is work.
         unsafe { (glib.g_main_context_iteration)(ptr::null_mut(), 1) };
     }
     workers

@@ -42,12 +42,12 @@ fn api() -> &'static Api {
 // SAFETY: these are Python's own functions for the counts of its objects.
 unsafe impl Foreign for PyObject {
     unsafe fn retain(this: NonNull<Self>) {
-        // SAFETY: the contract.
+        // SAFETY: by the contract of `retain`, the object is alive.
         unsafe { (api().Py_IncRef)(this.as_ptr()) };
     }
 
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: the contract.
+        // SAFETY: by the contract of `release`, the caller gives up a reference.
         unsafe { (api().Py_DecRef)(this.as_ptr()) };
     }
 }
@@ -62,7 +62,7 @@ impl Python {
     fn lock() -> Self {
         // SAFETY: Python is initialized, and not finalized before all threads have ended.
         let state = unsafe { (api().PyGILState_Ensure)() };
-        // One load, if there is nothing.
+        // If nothing was given up, this is one load.
         DROPPED.drain().expect("this thread holds the lock");
         Self { state }
     }
@@ -80,7 +80,7 @@ impl Python {
     /// Returns how many objects of the class `Counted` have died.
     fn died(&self) -> usize {
         let died = self.attribute(c"died");
-        // SAFETY: the lock is held; a number, of which this is our reference.
+        // SAFETY: the lock is held; `died` is a number, and this function owns the reference.
         let number = unsafe {
             let number = (api().PyLong_AsLong)(died.as_ptr());
             PyObject::release(died);
@@ -92,7 +92,7 @@ impl Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // SAFETY: `lock` got it.
+        // SAFETY: `lock` has got the lock, and this state.
         unsafe { (api().PyGILState_Release)(self.state) };
     }
 }
@@ -115,7 +115,7 @@ class Counted:
 
 /// Returns a new object of the class `Counted`.
 fn new_object(class: NonNull<PyObject>) -> NonNull<PyObject> {
-    // SAFETY: called with the lock held; without arguments.
+    // SAFETY: the caller holds the lock; null stands for no arguments.
     let object = unsafe { (api().PyObject_CallObject)(class.as_ptr(), std::ptr::null_mut()) };
     NonNull::new(object).expect("the class's constructor cannot fail")
 }
@@ -128,18 +128,18 @@ fn in_scopes() {
     let number = temporaries(|round| {
         foreign_scope(&python, |scope| {
             for _ in 0..EACH {
-                // SAFETY: a new object's reference, which may be given up while the lock is held.
+                // SAFETY: the reference from `new_object` may be given up while the lock is held.
                 unsafe { scope.adopt(new_object(class)) };
             }
         });
         assert_eq!(python.died() - before, (round + 1) * EACH);
     });
     println!("{number} temporaries died with their scopes");
-    // SAFETY: the lock is held; our reference.
+    // SAFETY: the lock is held, and this function owns the reference.
     unsafe { PyObject::release(class) };
 }
 
-/// A reference that its thread owns.
+/// Owns a reference to an object of Python.
 struct Py(NonNull<PyObject>);
 
 // SAFETY: its drop is allowed on any thread, and nothing else is done with it.
@@ -147,7 +147,7 @@ unsafe impl Send for Py {}
 
 impl Drop for Py {
     fn drop(&mut self) {
-        // SAFETY: the owned reference; a thread with the lock may release it.
+        // SAFETY: this value owns the reference, which a thread with the lock may release.
         let accepted = unsafe { DROPPED.push(self.0) };
         assert!(accepted, "Python has ended");
     }
@@ -164,7 +164,7 @@ fn remote_releases() {
                 .map(|_| Py(new_object(class)))
                 .collect::<Vec<_>>()
         });
-        // SAFETY: the lock is held; our reference.
+        // SAFETY: the lock is held, and this function owns the reference.
         unsafe { PyObject::release(class) };
         (objects, python.died())
     };
@@ -194,7 +194,7 @@ fn main() {
         return;
     };
     _ = API.set(Api::find(library));
-    // SAFETY: once, on the main thread, which then holds the lock.
+    // SAFETY: this is called once, on the main thread, which then holds the lock.
     let main = unsafe {
         (api().Py_InitializeEx)(0);
         assert_eq!((api().PyRun_SimpleString)(SOURCE.as_ptr()), 0);
@@ -202,13 +202,13 @@ fn main() {
     };
     in_scopes();
     remote_releases();
-    // SAFETY: the main thread's state; no other thread uses Python any more.
+    // SAFETY: `main` is this thread's state; no other thread uses Python any more.
     unsafe { (api().PyEval_RestoreThread)(main) };
     assert_eq!(
         DROPPED.close(),
         Ok(0),
         "from here on, references are refused"
     );
-    // SAFETY: as above.
+    // SAFETY: this thread has the lock; no other thread uses Python any more.
     unsafe { (api().Py_FinalizeEx)() };
 }

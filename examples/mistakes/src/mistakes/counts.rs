@@ -10,7 +10,7 @@ pub fn over_release() {
     let address = sky.expose_provenance();
     let other = thread::Builder::new().name("audio".into()).spawn(move || {
         let sky = std::ptr::with_exposed_provenance::<super::Texture>(address);
-        // SAFETY: it takes over the one reference.
+        // SAFETY: this takes over the only reference.
         unsafe { Ref::decrement_strong_count(sky) };
     });
     other.unwrap().join().unwrap();

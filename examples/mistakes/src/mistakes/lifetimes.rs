@@ -41,7 +41,7 @@ pub fn still_alive() {
     });
 }
 
-/// Holds another one.
+/// Holds a reference to another node.
 struct Node(Mutex<Option<Ref<Node>>>);
 
 pub fn cycle() {

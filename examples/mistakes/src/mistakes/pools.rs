@@ -63,7 +63,7 @@ pub fn forgotten_guard() {
     eprintln!("{}", leaks::report());
 }
 
-/// Autoreleases another one when it is dropped.
+/// Autoreleases another `Hydra` when it is dropped.
 struct Hydra(u32);
 
 impl Drop for Hydra {

@@ -3,7 +3,7 @@
 use releasepool::Ref;
 use std::sync::Mutex;
 
-/// Registered, and never removed.
+/// An object that is registered, and never removed.
 pub struct Leak24Entry(pub u64);
 
 static REGISTRY: Mutex<Vec<Ref<Leak24Entry>>> = Mutex::new(Vec::new());

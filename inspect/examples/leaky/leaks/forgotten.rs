@@ -8,15 +8,15 @@ use std::sync::{Mutex, mpsc};
 /// A handle that was forgotten.
 pub struct Leak14Handle(pub [u64; 3]);
 
-/// Given to foreign code as a pointer, and never taken back.
+/// An object that was given to foreign code as a pointer, and never taken back.
 pub struct Leak15Raw {
     pub user_data: u64,
 }
 
-/// Retained once too often by foreign code, then released by all others.
+/// An object that foreign code has retained once too often; all others have released it.
 pub struct Leak16Retained(pub String);
 
-/// In use, but retained once too often.
+/// An object that is in use, but was retained once too often.
 pub struct Leak17InUse(pub u64);
 pub static IN_USE: Mutex<Vec<Ref<Leak17InUse>>> = Mutex::new(Vec::new());
 
@@ -35,7 +35,7 @@ pub fn plant() {
     }
     for n in 0..INSTANCES {
         mem::forget(made(Leak14Handle([n as u64; 3])));
-        // The address is all that foreign code would keep; here it keeps nothing.
+        // Foreign code would keep the address; here nothing keeps it.
         let user_data = n as u64;
         let _ = Ref::into_raw(made(Leak15Raw { user_data }));
         let retained = Ref::new(Leak16Retained(format!("retained {n}")));

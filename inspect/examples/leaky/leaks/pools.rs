@@ -6,16 +6,16 @@ use std::mem;
 use std::sync::mpsc;
 use std::thread;
 
-/// Created in a pool that stays open as long as its thread.
+/// An object in a pool that stays open as long as its thread runs.
 pub struct Leak20Event(pub u64);
 
-/// Autoreleased to a thread's root pool, while the thread does something else.
+/// An object that was autoreleased to a thread's root pool, while the thread does something else.
 pub struct Leak21Stray(pub u64);
 
-/// In a pool whose guard was forgotten.
+/// An object in a pool whose guard was forgotten.
 pub struct Leak22Sprite(pub u64);
 
-/// In a handoff pool that was forgotten.
+/// An object in a handoff pool that was forgotten.
 pub struct Leak23Scene(pub u64);
 
 /// More entries than any pool that is drained ever has.

@@ -205,7 +205,7 @@ fn forgotten_pool_is_named_and_open_pools_are_healthy_unless_they_are_large() {
             b.counted(kind, &format!("pool of {name}"), entry);
         }
     }
-    // Entries of a large pool that a static holds, too.
+    // Adds entries of a large pool that a static holds, too: they are not reported.
     for _ in 0..10_000 {
         let shared = b.object("Shared", 2, 0);
         b.counted(RootKind::Pool, "pool of Shared", shared);
@@ -280,8 +280,8 @@ fn kept(b: &mut Builder, bytes: u64) -> NodeId {
     kept
 }
 
-/// Adds an allocation for each object, to all of which `list` refers. At the offsets `words`, each
-/// has its object's address.
+/// Adds an allocation for each of `objects`; `list` refers to all of these allocations. Each of
+/// them has the address of its object at the offsets `words`.
 fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32]) {
     for (at, object) in (0..).zip(objects) {
         let holder = b.plain(128);
@@ -292,7 +292,7 @@ fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32])
     }
 }
 
-/// The offsets at which a task has its argument, and to which it has moved it.
+/// The offset at which a task gets its argument, and the offset to which the task moves it.
 const TASK: [u32; 2] = [56, 72];
 /// The offset of a stale word, in a part of the allocation that was never written.
 const STALE: [u32; 1] = [304];
@@ -366,15 +366,15 @@ fn one_object_does_not_decide_for_others_that_cannot_tell() {
     let others = objects(&mut b, 2, 1);
     let tasks = kept(&mut b, 512);
     each_in_one(&mut b, tasks, &jobs, &TASK);
-    // Adds stale words of all jobs but the first. Only its task holds the first job: that shows
-    // that these words are stale.
+    // Adds stale words that refer to all jobs but the first. As only its task refers to the first
+    // job, the words in the tasks must be the references.
     let channels = kept(&mut b, 1024);
     each_in_one(&mut b, channels, &jobs[1..], &STALE);
     let other_tasks = kept(&mut b, 256);
     each_in_one(&mut b, other_tasks, &others, &TASK);
     each_in_one(&mut b, channels, &others[..1], &STALE);
-    // The second of the other jobs has one word in its list, not two, so no group of that list
-    // seems to hold it.
+    // The second of the other jobs has one word in its task and a stale one in another list, so its
+    // count does not tell which of the two is the reference.
     each_in_one(&mut b, other_tasks, &others[1..], &TASK[..1]);
     let other_channels = kept(&mut b, 2048);
     each_in_one(&mut b, other_channels, &others[1..], &STALE);

@@ -1,4 +1,4 @@
-//! The layout of malloc's variables by the version of glibc, its arenas, and the memory that they manage.
+//! The layout of malloc's variables in each version of glibc; malloc's arenas, and their memory.
 
 use crate::discovery::regions::{Region, Regions};
 use crate::image::{Image, Module};
@@ -19,7 +19,7 @@ pub(super) struct MallocLayout {
     pub(super) system_bytes: u64,
     /// The size of an arena.
     pub(super) size: u64,
-    /// The bytes of each counter of chunks in a thread's cache.
+    /// The size, in bytes, of each counter of chunks in a thread's cache.
     pub(super) count_bytes: u64,
     /// Links of free chunks are XORed with bits of their own address.
     pub(super) hidden_links: bool,
@@ -38,7 +38,7 @@ pub(super) const CACHE_BINS: u64 = 64;
 /// chunks are, the bytes of a counter in a thread's cache, and whether links are hidden.
 const VERSIONS: [(u32, u64, u64, bool); 4] = [
     (26, 8, 1, false),
-    // From here on, the lists come after a word that tells whether there are fast chunks.
+    // From version 2.27 on, the lists come after a word that tells whether there are fast chunks.
     (27, 16, 1, false),
     (30, 16, 2, false),
     (32, 16, 2, true),
@@ -55,16 +55,16 @@ impl MallocLayout {
             .rfind(|known| known.0 <= minor && minor <= LAST)?;
         let (_, fast_bins, count_bytes, hidden_links) = *known;
         let top = fast_bins + 8 * FAST_BINS;
-        // The field `last_remainder` is between them.
+        // The field `last_remainder` is between `top` and `bins`.
         let bins = top + 16;
-        // The bitmap of the bins is between them.
+        // The bitmap of the bins is between `bins` and `next`.
         let next = bins + 16 * BINS + 16;
         Some(Self {
             fast_bins,
             top,
             bins,
             next,
-            // The link to the next free arena and the number of threads are between them.
+            // The fields `next_free` and `attached_threads` are between `next` and this one.
             system_bytes: next + 24,
             size: next + 40,
             count_bytes,
@@ -162,8 +162,8 @@ const MOST: usize = 1 << 14;
 /// changed them.
 const CHANGING: usize = 2;
 
-/// The size of the header of a heap, unless it is the first arena's: in versions before 2.35, and
-/// in later ones.
+/// The size of a heap's header in versions before 2.35, and in later ones. The first arena's memory
+/// has no such header.
 const HEAP_HEADERS: [u64; 2] = [32, 48];
 
 /// The arenas of a program.
@@ -228,7 +228,7 @@ impl Arenas {
     }
 }
 
-/// Finds the arenas: the first by its shape in the C library's variables, the others from there.
+/// Finds the arenas: the first by its shape in the C library's variables, the others by links.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayout) -> Arenas {
     let mut arenas = Arenas::default();
     let libc = image.modules().iter().find(|module| is_libc(module));
@@ -259,8 +259,8 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     arenas
 }
 
-/// Returns how many bins of an arena at an address are wrong; `None` if they are too many. A bin is
-/// empty, so it links to itself, or the chunks in it link back.
+/// Returns how many bins are wrong if an arena is at `at`; `None` if they are too many. A right bin
+/// links to itself if it is empty; otherwise its first and its last chunk link back to it.
 fn wrong_bins(
     regions: &Regions<'_>,
     region: &Region<'_>,

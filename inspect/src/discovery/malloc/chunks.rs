@@ -5,21 +5,22 @@
 //! ^ the chunk                                               ^ what malloc returns
 //! ```
 //!
-//! A chunk's memory includes the first word of the next chunk. A mark in the next chunk says
-//! whether it is in use. Some look used, but are free: in threads' caches, and in the arenas' fast bins.
+//! A chunk's memory includes the first word of the next chunk. A mark in the second word of the
+//! next chunk says whether the chunk is in use. Some chunks look used, but are free: in threads'
+//! caches, and in the arenas' fast bins.
 
 use super::arena::{Arenas, CACHE_BINS, FAST_BINS, MallocLayout};
 use crate::discovery::regions::{Region, Regions};
 use crate::image::elf::PAGE;
 use std::ops::Range;
 
-/// The mark of a chunk after one that is in use.
+/// The mark in a chunk's size that says that the chunk before is in use.
 const AFTER_USED: u64 = 1;
 
-/// The mark of a chunk that is a mapping of its own.
+/// The mark in a chunk's size that says that the chunk is a mapping of its own.
 const MAPPED: u64 = 2;
 
-/// Marks in a size.
+/// The bits of a size that are marks.
 const MARKS: u64 = 7;
 
 /// The size of the smallest chunk.
@@ -77,7 +78,7 @@ impl Chunk {
     }
 
     fn allocation(self) -> Allocation {
-        // No chunk follows a mapping, whose first word it could use.
+        // No chunk follows a mapping, so there is no first word of a next chunk to use.
         let header = if self.is_mapped() {
             TO_MEMORY
         } else {
@@ -90,9 +91,9 @@ impl Chunk {
     }
 }
 
-/// Follows the chunks in a range of memory, up to one of the topmost chunks, which are in order.
-/// Adds those that are not free, by address. Returns where the last one ends, and whether damage
-/// has ended the walk there.
+/// Follows the chunks in `range`, up to the first of `tops`, which are sorted. Adds the chunks that
+/// are not free. Returns where the memory that malloc manages ends, and whether damage has ended
+/// the walk there.
 pub(super) fn walk(
     regions: &Regions<'_>,
     range: Range<u64>,
@@ -117,8 +118,7 @@ pub(super) fn walk(
         if at == top {
             return (range.end, false);
         }
-        // Two chunks smaller than any real one mark where a part of the heap ends that goes on
-        // elsewhere.
+        // Two chunks smaller than any real one end a part of the heap if it goes on elsewhere.
         if size < SMALLEST {
             return (at, size != TO_MEMORY && size != 0);
         }
@@ -130,8 +130,8 @@ pub(super) fn walk(
     }
 }
 
-/// Returns the memory of all chunks but those whose memory is at an address in `free`; both are by
-/// address.
+/// Returns the memory of all chunks but those whose memory is at an address in `free`; both lists
+/// are sorted by address.
 pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
     let mut free = free.iter().copied().peekable();
     let mut is_used = |allocation: &Allocation| {
@@ -139,17 +139,17 @@ pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
         free.peek() != Some(&allocation.start)
     };
     let allocations = chunks.into_iter().map(Chunk::allocation);
-    // The vector is reused in place.
+    // `collect` reuses the memory of `chunks`.
     allocations
         .filter(|allocation| is_used(allocation))
         .collect()
 }
 
-/// How far after the beginning of its mapping aligned memory is looked for, in bytes.
+/// How far from the start of a mapping an aligned chunk is looked for, in bytes.
 const FURTHEST: u64 = 128 << 10;
 
-/// Adds chunks that are mappings of their own, outside of memory that arenas manage, which is by
-/// address.
+/// Adds chunks that are mappings of their own. They are outside of `managed`, the memory of arenas,
+/// which is sorted by address.
 pub(super) fn find_mapped(regions: &Regions<'_>, managed: &[Range<u64>], found: &mut Vec<Chunk>) {
     for region in regions.all() {
         if !region.name.is_empty() || region.shared {
@@ -194,7 +194,7 @@ fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
 const MOST_CACHED: u64 = u16::MAX as u64;
 
 /// Returns the addresses of memory that looks used but is free, in caches and fast bins, in order.
-/// `chunks` are by address.
+/// `chunks` are sorted by address.
 pub(super) fn free(
     regions: &Regions<'_>,
     layout: &MallocLayout,
@@ -225,9 +225,9 @@ pub(super) fn free(
     free
 }
 
-/// Adds the chunks of the thread's cache at an address; nothing if it is no cache. The thread may
-/// have been stopped while it changed the cache, or while it emptied it because it ends: then there
-/// are fewer chunks than the cache counts.
+/// If a thread's cache is at `at`, adds the memory of its chunks to `free`; otherwise adds nothing.
+/// The thread may have been stopped while it changed the cache: then one chunk may not be counted
+/// yet. Or it was ending and emptying the cache: then there are fewer chunks than are counted.
 fn add_cache(
     regions: &Regions<'_>,
     layout: &MallocLayout,
@@ -245,8 +245,8 @@ fn add_cache(
         let entry = at + CACHE_BINS * layout.count_bytes + 8 * bin;
         let first = regions.word(entry).filter(|first| *first != 0);
         let from = free.len();
-        // Two more than are counted: one may not be counted yet, and one more shows that the list
-        // ends.
+        // Two more than are counted: one may not be counted yet, and a second one shows that the
+        // list is too long.
         let most = count.min(MOST_CACHED) + 2;
         let ends = follow(regions, layout, first, most, 0, free);
         let size = 16 * bin + 32;
@@ -263,8 +263,8 @@ fn add_cache(
     }
 }
 
-/// Adds the addresses of memory in a list, at most so many; returns whether the list ends with them.
-/// Links are `to_chunk` bytes less than the memory that they lead to.
+/// Adds the memory of the chunks in a list, at most `most`; returns whether the list ends there. A
+/// link plus `to_chunk` is the address of the next memory.
 fn follow(
     regions: &Regions<'_>,
     layout: &MallocLayout,

@@ -26,7 +26,7 @@ const LONGEST_PATH: usize = 4096;
 pub(super) struct Notes {
     pub(super) pid: Option<u32>,
     pub(super) threads: Vec<Thread>,
-    /// By address.
+    /// The parts of files that were mapped, by address.
     files: Vec<FileRange>,
     /// Where the program begins.
     entry: Option<u64>,
@@ -41,7 +41,7 @@ pub(super) struct FileRange {
     pub(super) name: String,
 }
 
-/// The facts about a thread that were read before those of the next one begin.
+/// The facts about a thread that have been read so far: the next thread's note completes them.
 struct Partial<'a> {
     tid: u32,
     general: &'a [u8],
@@ -156,8 +156,8 @@ impl Partial<'_> {
     }
 }
 
-/// Reads an `NT_FILE` note: how many there are, the size of a page, for each file its start, end and
-/// offset in pages, then the names.
+/// Reads an `NT_FILE` note: the number of files, the size of a page, for each file its start, end
+/// and offset in pages, then the names.
 fn files(bytes: &[u8]) -> Option<Vec<FileRange>> {
     let count = usize::try_from(word(bytes, 0)?).ok()?;
     let page = word(bytes, 8)?;

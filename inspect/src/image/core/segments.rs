@@ -22,12 +22,12 @@ pub(super) struct Load {
     pub(super) read: bool,
     pub(super) write: bool,
     pub(super) execute: bool,
-    /// The core says nothing of the memory, but that a file was there.
+    /// True if the core says of the memory only that a file was there.
     pub(super) omitted: bool,
 }
 
 impl Load {
-    /// Returns a segment that the core says nothing of, but that a file was there.
+    /// Returns a segment of which the core says only that a file was there.
     pub(super) fn omitted(start: u64, end: u64) -> Load {
         Load {
             start,
@@ -123,8 +123,8 @@ pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
     Ok((machine, loads, notes))
 }
 
-/// Returns the holes within the segments, as ranges of the file in its order. A hole that is not
-/// found costs only time.
+/// Returns the holes within the segments, as ranges of the file, in the order of `loads`. A hole
+/// that is not found costs only time.
 #[cfg(target_os = "linux")]
 pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
     use rustix::fs::{SeekFrom, seek};

@@ -50,7 +50,7 @@ enum MappedFile {
     Unknown,
 }
 
-/// A mapping and its inode, or 0.
+/// A mapping and its inode, which is 0 if it has no file.
 type Mapped = (Mapping, u64);
 
 /// The data that are read during the stop.
@@ -216,7 +216,7 @@ impl Prepared {
                 end_of_file = mapping.end;
             }
             for mut range in self.to_copy(mapping, *inode)? {
-                // Cut, so that a range begins wherever a heap of malloc may begin.
+                // Cuts the range, so that a range begins wherever a heap of malloc may begin.
                 while range.start < range.end {
                     let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
                     ranges.push((range.start..end, anonymous));
@@ -281,8 +281,8 @@ impl Prepared {
         found
     }
 
-    /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
-    /// the process go.
+    /// Stops the process by a new thread: when this thread ends, for whatever reason, the kernel
+    /// lets the process go.
     fn attempt(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         std::thread::scope(|scope| {
             let stop = std::thread::Builder::new()

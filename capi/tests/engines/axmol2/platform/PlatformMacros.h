@@ -1,4 +1,4 @@
-// The shape of axmol 2 in a few lines: see that of Cocos2d-x v3.
+// The shape of axmol 2 in a few lines: see v3/platform/CCPlatformMacros.h.
 #pragma once
 #include <cassert>
 #define AX_DLL

@@ -1,4 +1,4 @@
-// The shape of Cocos2d-x v2 in a few lines: see that of v3.
+// The shape of Cocos2d-x v2 in a few lines: see v3/platform/CCPlatformMacros.h.
 #pragma once
 #include <cassert>
 #define CC_DLL

@@ -1,5 +1,5 @@
-// The shape of Cocos2d-x v3 and v4 in a few lines: its names, and who includes what. The headers of capi/include are
-// in the place of base/CCRef.h and base/CCVector.h, as capi/adopt.sh puts them.
+// The names and includes of Cocos2d-x v3 and v4, in a few lines. The headers of capi/include are in
+// the place of base/CCRef.h and base/CCVector.h, as capi/adopt.sh puts them.
 #pragma once
 #include "base/ccConfig.h"
 #include <cassert>

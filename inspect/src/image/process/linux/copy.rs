@@ -1,4 +1,4 @@
-//! Reads memory during the stop, in parts, and keeps the pages that may refer to others, in buffers
+//! Reads memory during the stop, in parts, and keeps the pages that may have references, in buffers
 //! whose pages are there already.
 
 use super::filter::{ARENA, Filter, heap_end};
@@ -65,7 +65,7 @@ impl Copies {
     }
 
     /// Reads a range. Pages that cannot be read are left out, and those that `filter` does not want
-    /// are not kept. Ranges are read by address.
+    /// are not kept. Ranges must be read in the order of addresses.
     pub(super) fn read(
         &mut self,
         source: &Source<'_>,

@@ -1,8 +1,8 @@
 //! Tells pages that may refer to other memory from those that only have data.
 //!
-//! A page is kept if it has a word that may be an address, or the head of a chunk of glibc's malloc,
-//! and so are its neighbours: objects, and the library's structures, may lie on both. What is left
-//! out, such as pixels and numbers, is read as zeros where references are looked for.
+//! A page is kept if it has a word that may be an address, or the head of a chunk of glibc's
+//! malloc. Its neighbours are kept, too: objects, and the library's structures, may lie on both.
+//! What is left out, such as pixels and numbers, is read as zeros where references are looked for.
 
 use crate::image::elf::PAGE;
 use crate::image::parts::{self, Mapping};
@@ -41,8 +41,8 @@ impl Filter {
         Filter { spans, heap }
     }
 
-    /// Returns for each page of some memory whether it is kept. `heap_end` is where the heap of malloc
-    /// ends that the memory may be in.
+    /// Returns for each page of some memory whether it is kept. `heap_end` is the end of the heap
+    /// of malloc that the memory may be in; 0 if there is none.
     pub(super) fn wanted(&self, address: u64, bytes: &[u8], heap_end: u64) -> Vec<bool> {
         let pages = bytes.chunks_exact(PAGE as usize);
         let pages = pages.zip((address..).step_by(PAGE as usize));
@@ -50,7 +50,7 @@ impl Filter {
             .map(|(page, at)| self.refers(at, page, heap_end))
             .collect();
         let last = own.len() - 1;
-        // The words before the first page, and after the last, are not known here.
+        // The words around these pages are not known here, so the first and the last page are kept.
         let wanted =
             (0..=last).map(|at| at == 0 || at == last || own[at - 1] || own[at] || own[at + 1]);
         wanted.collect()
@@ -94,8 +94,8 @@ impl Filter {
     }
 }
 
-/// Returns the end of the heap that begins at an address with these bytes, as glibc has them: the
-/// arena, the heap before, the size, and how much of it can be used. 0 if there is none.
+/// Returns the end of the heap whose first bytes, at `address`, are `bytes`: the words for the
+/// arena, the heap before, the size and the usable size, as in glibc. 0 if these are no such words.
 pub(super) fn heap_end(address: u64, bytes: &[u8]) -> u64 {
     let words: Vec<u64> = parts::words(bytes).take(4).collect();
     let [arena, before, size, usable] = words[..] else {

@@ -98,7 +98,7 @@ impl Pages {
     }
 }
 
-/// Adds a range, joined with the last one if it follows it.
+/// Adds a range, joined with the last one if the two are adjacent.
 fn add(found: &mut Vec<Range<u64>>, range: Range<u64>) {
     match found.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,
@@ -166,11 +166,11 @@ fn scan_pages(
         category_mask: unwanted,
         category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
         // The kernel ends a region where a property of this mask changes. No page that is found has
-        // this one, so adjacent pages are always one region.
+        // the property, so adjacent pages are always one region.
         return_mask: PAGE_IS_PFNZERO,
         ..ScanArguments::default()
     };
-    // SAFETY: the kernel reads and writes `arguments`, as large as `size` says, and writes at most
+    // SAFETY: the kernel reads and writes `arguments`, whose size is in `size`, and writes at most
     // `vec_len` regions to `vec`, which are those of `regions`.
     let found = unsafe {
         libc::ioctl(

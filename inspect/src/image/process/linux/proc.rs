@@ -21,8 +21,8 @@ pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {
         .collect())
 }
 
-/// Returns what the kernel says of a thread. `/proc` lists only processes, but opens by the id of
-/// any thread.
+/// Returns what the kernel says of a thread. `/proc` lists only processes, but has an entry for the
+/// id of any thread.
 pub(super) fn stat(tid: Tid) -> Option<Stat> {
     Process::new(tid as i32).ok()?.stat().ok()
 }
@@ -68,7 +68,7 @@ pub(super) fn mappings(pid: u32, process: &Process) -> Result<Vec<(Mapping, u64)
     Ok(without_overlaps(maps))
 }
 
-/// Leaves out what earlier mappings have already.
+/// Cuts off the parts of mappings that earlier mappings have already.
 ///
 /// The kernel hands the list out in parts. While threads map memory, a mapping at the end of one part
 /// may join its neighbours before the next part, which then begins with all of it.

@@ -29,8 +29,8 @@ const MACHINE: Machine = Machine::X86_64;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: Machine = Machine::Aarch64;
 
-/// A process whose threads have all stopped. They go on when it is dropped; the kernel lets them go
-/// too if the thread that stopped them ends in another way.
+/// A process whose threads have all stopped. The threads go on when this value is dropped; the
+/// kernel lets them go, too, if the thread that stopped them ends without dropping it.
 pub(super) struct StoppedProcess {
     threads: Vec<Traced>,
     /// When the first thread was told to stop.
@@ -44,7 +44,7 @@ struct Traced {
 }
 
 impl StoppedProcess {
-    /// Stops all threads of a process. What follows must be done by the same thread.
+    /// Stops all threads of a process. The result's methods must be called by the same thread.
     pub(super) fn stop(pid: u32) -> Result<StoppedProcess, Error> {
         let began = Instant::now();
         let deadline = began + PATIENCE;
@@ -54,7 +54,7 @@ impl StoppedProcess {
         };
         let mut known = HashSet::new();
         let mut refused = None;
-        // The time since which every thread that was found had stopped already.
+        // Since when no new thread has been listed; `None` if the last list had a new one.
         let mut quiet = None;
         // Threads that still run may start others, so the loop ends when all known threads have
         // stopped and no other exists.
@@ -198,7 +198,7 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
 
 fn thread_pointer(tid: Tid) -> Option<u64> {
     if MACHINE == Machine::X86_64 {
-        // Here the thread pointer is one of the general registers.
+        // On x86-64 the thread pointer is one of the general registers.
         return None;
     }
     let mut word = [0; 8];
@@ -222,9 +222,9 @@ enum Waited {
 ///
 /// # Safety
 ///
-/// If the request makes the kernel write through `data`, that place is as the request needs it.
+/// If the kernel uses `data` as a pointer for this request, the pointer must be valid for that use.
 unsafe fn ptrace(request: libc::c_uint, tid: Tid, about: usize, data: usize) -> io::Result<()> {
-    // SAFETY: `data` is as the caller says, and no request here uses `about` as a pointer.
+    // SAFETY: `data` is valid by the contract; no request here uses `about` as a pointer.
     match unsafe { libc::ptrace(request as _, tid as pid_t, about, data) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -243,8 +243,8 @@ fn interrupt(tid: Tid) -> io::Result<()> {
     unsafe { ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0) }
 }
 
-/// Lets a stopped thread go on, with `signal` delivered unless it is 0. It may be a real-time signal,
-/// which nix does not know.
+/// Lets a stopped thread go on, with `signal` delivered unless it is 0. `signal` may be a real-time
+/// signal, which the crate `nix` does not know.
 fn detach(tid: Tid, signal: i32) -> io::Result<()> {
     // SAFETY: the request takes no pointer; `signal` is passed in the place of one.
     unsafe { ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) }

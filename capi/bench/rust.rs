@@ -1,5 +1,5 @@
-//! The Rust side of `pools.cpp`: makes and releases such objects without C++. This static library
-//! also has all functions of the C interface.
+//! The Rust side of `pools.cpp`: makes and releases objects in pools, as that does, without C++.
+//! This static library also has all functions of the C interface.
 
 use releasepool::AutoreleasePool;
 use releasepool_capi as _;

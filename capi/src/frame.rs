@@ -121,7 +121,7 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
         }
     }
     let tick = || {
-        // SAFETY: releasepool.h requires a loop that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a loop that was not freed.
         let at = unsafe { frame_loop(at) }?;
         // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
         unsafe { (*at).is_ticking = true };
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
     data: *mut c_void,
 ) -> Status {
     status("rp_frame_loop_set_wake_hook", || {
-        // SAFETY: releasepool.h requires a loop that was not freed as `at`; on its thread, outside
+        // SAFETY: releasepool.h requires `at` to be a loop that was not freed; on its thread, outside
         // of a tick, no other call uses it.
         let frames = unsafe { &mut (*frame_loop(at)?).frames };
         match f {
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
     boxed("rp_frame_proxy_new", || {
-        // SAFETY: releasepool.h requires a loop that was not freed as `at`; on its thread, outside
+        // SAFETY: releasepool.h requires `at` to be a loop that was not freed; on its thread, outside
         // of a tick, no other call changes it.
         let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
         Ok(proxy)
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
     data: *mut c_void,
 ) -> Status {
     status("rp_frame_proxy_post", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         proxy
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
     data: *mut c_void,
 ) -> *mut PostId {
     boxed("rp_frame_proxy_post_after", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         let posted = proxy.post_after(Duration::from_nanos(nanoseconds), move || f.call());

@@ -54,7 +54,7 @@ pub unsafe extern "C" fn rp_blocks_alloc(
     align: usize,
 ) -> *mut c_void {
     pointer("rp_blocks_alloc", || {
-        // SAFETY: releasepool.h requires an allocator that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be an allocator that was not freed.
         let blocks = unsafe { shared(at, "blocks") }?;
         match blocks.alloc(layout(size, align)?) {
             Ok(memory) => Ok(memory.as_ptr().cast()),
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
 /// Frees unused memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_trim(at: *const BlockAllocator, freed: *mut usize) -> Status {
-    // SAFETY: releasepool.h requires an allocator that was not freed as `at`, and a `freed` that
+    // SAFETY: releasepool.h requires `at` to be an allocator that was not freed, and a `freed` that
     // may be written, or null.
     unsafe { fill("rp_blocks_trim", freed, || Ok(shared(at, "blocks")?.trim())) }
 }
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn rp_blocks_stats(
     figures: *mut BlockFigures,
 ) -> Status {
     let read = || {
-        // SAFETY: releasepool.h requires an allocator that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be an allocator that was not freed.
         let stats = unsafe { shared(at, "blocks") }?.stats();
         non_null(figures, "figures")?;
         Ok(BlockFigures {

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
     pointer("rp_slot_load", || {
-        // SAFETY: releasepool.h requires a slot that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a slot that was not freed.
         Ok(given_or_null(unsafe { shared(at, "slot") }?.load_full()))
     })
 }
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) -> *mut c_void {
     pointer("rp_slot_load_in", || {
-        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and a pool opened in
+        // SAFETY: releasepool.h requires `at` to be a slot that was not freed, and a pool opened in
         // place as `in_pool`.
         let (slot, pool) = unsafe { (shared(at, "slot")?, pool(in_pool)?) };
         let lent = slot.load(&pool);
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> Status {
     status("rp_slot_store", || {
-        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and as `object` a
+        // SAFETY: releasepool.h requires `at` to be a slot that was not freed, and as `object` a
         // reference that the caller gives up, or null.
         unsafe { shared(at, "slot")?.store(taken_or_none(object)?) };
         Ok(())
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_swap(at: *const Slot, object: *mut c_void) -> *mut c_void {
     pointer("rp_slot_swap", || {
-        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and as `object` a
+        // SAFETY: releasepool.h requires `at` to be a slot that was not freed, and as `object` a
         // reference that the caller gives up, or null.
         let before = unsafe { shared(at, "slot")?.swap(taken_or_none(object)?) };
         Ok(given_or_null(before))
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
     exchanged: *mut bool,
 ) -> Status {
     let exchange = || {
-        // SAFETY: releasepool.h requires a slot that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a slot that was not freed.
         let slot = unsafe { shared(at, "slot") }?;
         // SAFETY: releasepool.h requires a live object, or null, as `expected`.
         let expected = unsafe {

@@ -72,7 +72,7 @@ pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut ThreadHandle {
     boxed("rp_thread_clone", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.clone())
     })
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
     or_default("rp_thread_key", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(key_to_word(thread.key()))
     })
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
     or_default("rp_thread_is_alive", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.is_alive())
     })
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut c_void) -> Status {
     status("rp_thread_release", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`, and as `object` a
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed, and as `object` a
         // reference that the caller gives up.
         unsafe { shared(at, "thread")?.release(taken(object, "object")?) };
         Ok(())
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn rp_thread_post(
     data: *mut c_void,
 ) -> Status {
     status("rp_thread_post", || {
-        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
+        // SAFETY: releasepool.h requires `at` to be a handle that was not freed.
         let thread = unsafe { shared(at, "thread") }?;
         let f = hook(f, data)?;
         thread

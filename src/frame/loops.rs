@@ -39,8 +39,8 @@ fn close_all(record: &Arc<Record>) {
     });
 }
 
-/// Closes the frame loops of the calling thread, and drains their last pool until the time `until`
-/// at most. Asks all other loops to end, and does not wait for them.
+/// Closes the frame loops of the calling thread: runs their last posts in one pool, and drains that
+/// until the time `until` at most. Asks all other loops to end, and does not wait for them.
 pub(crate) fn ask_all(until: Duration) {
     let own = current_key().map(of_thread).unwrap_or_default();
     if !own.is_empty() {

@@ -92,8 +92,8 @@ pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     }
 }
 
-/// Scans a row after a handle or its owner was dropped on a thread without a book, which may never
-/// drain again. If the object is dead, its release becomes an orphan, so this runs no foreign code.
+/// Scans a row after a `HotRef` or the row's `Hot` was dropped on a thread without a book, which may
+/// never drain again. The release of a dead object becomes an orphan: this runs no foreign code.
 #[cold]
 #[inline(never)]
 pub(super) fn late(row: RowIndex) {

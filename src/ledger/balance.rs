@@ -303,8 +303,8 @@ fn same_source_line(a: &Line, b: &Line) -> bool {
     }
 }
 
-/// Folds retains and releases that balance; returns the lines with retains that have no release,
-/// and their numbers in `retains`.
+/// Pairs releases with the retains that they undo; returns the lines with retains that are left,
+/// and in the field `retains` of each line how many.
 pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
     let (mut retains, mut releases) = (lines.to_vec(), lines.to_vec());
     // A drain releases entries of its pool.

@@ -47,7 +47,7 @@ struct CurrentThread {
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, by [`HookOf`].
     hooks: [Cell<Option<ExitHook>>; 4],
-    /// Called, once, by the first call of [`thread_exit`] that comes after the exit.
+    /// Called once, if [`thread_exit`] is called again after the call that ran the exit.
     late_hook: Cell<Option<fn()>>,
 }
 

@@ -3,7 +3,7 @@
 use crate::sync::Hint;
 use std::time::Duration;
 
-/// A timer that starts when another thread first sees that the activity is running.
+/// A timer that measures from the first time that it is read after `start`, which reads no clock.
 ///
 /// One thread at a time starts and stops the timer; any thread may read it. The timer is a hint: a
 /// thread may see a start or a stop late.

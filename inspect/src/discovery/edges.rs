@@ -89,7 +89,7 @@ impl Scanner<'_> {
         self.scan(&order, |region, item| self.words_of(region, item))
     }
 
-    /// Returns all references in the items with these indices, whose whole memory is read as plain.
+    /// Returns all references in these items, reading their whole memory, as if they were no objects.
     pub(super) fn scan_as_plain(&self, indices: &[u32]) -> Edges {
         self.scan(indices, |_, item| item.start..item.end())
     }

@@ -21,7 +21,7 @@ static TEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
 #[used]
 pub static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-/// Gives the statics their values, and a thread and a vector to the process.
+/// Gives the statics their values, leaks a vector, and starts a thread.
 #[inline(never)]
 pub fn fill() {
     MARKER.store(0xfeed_f00d, Ordering::Relaxed);

@@ -343,7 +343,7 @@ fn frame_claimed() -> bool {
     let door = Door::new();
     let opened = door.clone();
     this.release(Ref::new(OnDrop::new(move || opened.open())));
-    // The first frame is made without a request, and claims all three releases.
+    // `tick` makes a frame without a request; its drain takes all three out of the inbox.
     frames.tick(|_| ());
     let first = take_deaths().len();
     assert!(first < 2, "the drain has no time for all");

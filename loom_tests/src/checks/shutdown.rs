@@ -64,7 +64,7 @@ fn shutdown_waits() -> bool {
 
 fn shutdown_inbox() -> bool {
     let (seen, object) = watched();
-    // Makes the thread known to the manager here, as loom does not see DashMap's locks.
+    // Enters this thread in the manager's DashMap before the race: loom does not see its locks.
     drain();
     this().release(object);
     // Uses no pool, as its end would order the two threads as well.

@@ -13,21 +13,21 @@ use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [
-        // Unbounded: 305,268 executions in the plain mode alone.
+        // Bounded below. Without a bound: 305,268 executions in the plain mode alone.
         Model::new(
             "shutdown_exit_pools",
             "a thread with a token pool and root entries ends: shutdown waits until both are released",
             &["1 pool", "1 pool, 1 root", "1 root", "done"],
             || against_exit(fill_pools),
         ),
-        // Unbounded: 311,237 executions in the plain mode alone.
+        // Without a bound: 311,237 executions in the plain mode alone.
         Model::new(
             "shutdown_exit_backlog",
             "a thread with a backlog and claimed releases ends: shutdown waits for both",
             &["1 backlog", "1 backlog, 1 inbox", "1 inbox", "done"],
             || against_exit(fill_backlog),
         ),
-        // Unbounded: 124,106 executions in the plain mode alone.
+        // Without a bound: 124,106 executions in the plain mode alone.
         Model::new(
             "shutdown_exit_inbox",
             "a thread with a release and a closure in its inboxes ends; the closure becomes an orphan",
@@ -41,7 +41,7 @@ pub fn models() -> Vec<Model> {
             ],
             || against_exit(fill_inbox),
         ),
-        // Unbounded: too many executions, as for the model before.
+        // Without a bound: too many executions, as for the model before.
         Model::new(
             "shutdown_exit_unpooled",
             "a thread without pools, with a release and a closure in its inboxes, ends: both become orphans",
@@ -71,7 +71,7 @@ pub fn models() -> Vec<Model> {
             ],
             || against_exit(fill_feeding),
         )
-        // Unbounded: too many executions, as for the model before. With 2: 12,539 in the plain mode, where one
+        // Without a bound: too many executions, as for the model before. With 2: 12,539 in the plain mode, where one
         // preemption reaches the same outcomes.
         .bounded(2)
         .plain_bounded(1),

@@ -315,7 +315,7 @@ fn call_left_in_destructor() -> bool {
     let frames = unlimited();
     let caller = spawn_with(&frames.proxy(), move |proxy| proxy.call(|| ()).is_ok());
     drop(Ref::new(Owner(frames)));
-    // The call may be in the inbox, which no thread runs meanwhile.
+    // Nothing has run the inbox yet, so a call that waits in it was given back.
     assert!(!caller.join());
     manager().run_inbox();
     now().is_zero()

@@ -304,12 +304,12 @@ impl StackAllocator {
         true
     }
 
-    /// Returns the arena's own pointer to the memory of a collection, with provenance for the
-    /// header before it, too. Uses only the address of `value`.
+    /// Returns the arena's own pointer to a collection's memory, whose provenance includes the
+    /// header before it. Uses only the address of `value`.
     ///
     /// # Safety
-    /// `value` has the address that `reserve_bytes` returned, and was not freed. If it is on the
-    /// heap, the provenance of the pointer that was returned was exposed.
+    /// `value` has the address that `reserve_bytes` returned, and was not freed. If it did not fit
+    /// into the arena, the provenance of the pointer from `reserve_bytes` was exposed.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {

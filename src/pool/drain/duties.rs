@@ -269,8 +269,8 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     }
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    // If nothing is deferred any more, a destructor that retired many references has collected them
-    // already: then the references are orphans, which this drain must still claim.
+    // If all retired references have been passed on, a destructor's stores may have collected them:
+    // then they are orphans, which this drain must still claim.
     let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
         false => mine.is_some() && ORPHANS.has_releases(),
@@ -322,7 +322,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
     };
     let until = drain.until(usize::MAX);
-    // Goes on while messages are claimed, even beyond `left`: ordinary drains skip those.
+    // Goes on until no claimed message is left, even beyond `left`: no ordinary drain releases them.
     let is_left = |left| left > 0 && !claimed_only || pools.has_claimed();
     while is_left(left) && !drain.is_done(until) {
         match pools.claimed.next(inbox) {

@@ -34,8 +34,8 @@ pub(super) struct Copies {
     pub(super) kept: u64,
     /// How much of the last buffer is in use.
     used: usize,
-    /// How many runs there were before the range that is read: runs do not extend over two ranges,
-    /// which may be of two mappings.
+    /// How many runs there were when the current call of `read` began: it extends none of these, as
+    /// the ranges of two calls may be of two mappings.
     before: usize,
     /// True if bytes are only counted: all are read to the same place.
     dry: bool,

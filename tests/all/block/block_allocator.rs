@@ -318,6 +318,22 @@ fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
 }
 
 #[test]
+fn after_a_trim_the_block_that_was_freed_last_is_given_out_first() {
+    let blocks = BlockAllocator::new();
+    // Two full chunks.
+    let mut all = fill(&blocks, 4, 21_760);
+    assert_eq!((blocks.trim(), blocks.stats().chunk_bytes), (0, 2 * CHUNK));
+    let last = all.pop().unwrap();
+    all.remove(0).free(&blocks);
+    let at = last.at;
+    last.free(&blocks);
+    let again = Filled::new(&blocks, layout(21_760, 1), 7);
+    assert_eq!(again.at, at);
+    all.push(again);
+    free(&blocks, all);
+}
+
+#[test]
 fn thread_has_one_heap_of_each_allocator() {
     alone!();
     let all = [BlockAllocator::process(), BlockAllocator::new()];

@@ -8,7 +8,7 @@
 //! the rare side pays for, as in liburcu: `thread::fences`.)
 //!
 //! ```text
-//! EPOCH.now     7, only grows; each collection increments it
+//! EPOCH.now     7, only grows; each collection that takes references increments it
 //! EPOCH.first ─> Participant ─> Participant ─> ...    one for each thread that uses slots
 //!                │ pinned: 5, the oldest epoch of what is pinned on the thread; or 0
 //!                │ retired: references that the thread has taken out of slots
@@ -16,11 +16,12 @@
 //! ```
 //!
 //! * *Pin*: read `now` (5); if nothing is pinned on this thread, announce 5 in `pinned` and make a
-//!   light fence; otherwise an older epoch is announced already. Only then read a slot.
+//!   light fence; otherwise 5 or less is announced already. Only then read a slot.
 //! * *Unpin*: announce the oldest epoch of what is still pinned, or 0.
 //! * *Retire*: take the reference out of the slot, and push it.
 //! * *Collect*: take all retired references; increment `now`, whose former value is their *tag*;
-//!   make a heavy fence; read all announcements. Tags below all of these can be released.
+//!   make a heavy fence; read all announcements. References can be released if their tag is below
+//!   all of them.
 //!
 //! # Why no object is released while a reader uses it
 //! A reader announces an epoch, makes a fence, and reads a slot. A collector takes what was removed
@@ -30,16 +31,16 @@
 //! `e` is above the tag, the reader has acquired the increment that followed the removal, so it
 //! cannot have got that object. This needs a tag that comes from the increment: an epoch that the
 //! collector only reads is not ordered with the increments of other threads. A thread's second pin
-//! needs no fence: until its own epoch `e` is announced, an older one is; then the argument for an
-//! `e` above the tag holds, since the second pin acquired `e` before its first read.
+//! needs no fence: until that pin's epoch `e` is announced, an older one is. From then on the case
+//! of an `e` above the tag applies, since the second pin acquired `e` before its first read.
 //!
 //! # Invariants
 //! 1. *Participants.* A participant that is in the list stays there, at its address. One thread at
 //!    a time owns it: from the exchange of `is_owned` to 1, to the store of 0. Only the owner
 //!    accesses its cells, except that any thread reads `next`.
-//! 2. *Pins.* A pin belongs to one participant, whose owner alone uses it, and stays at its
-//!    address. It is in the list of what is pinned, in the order of the epochs; or it belongs to an
-//!    open pool that is not pinned now; or it is in the list of spare pins.
+//! 2. *Pins.* A pin belongs to one participant, whose owner alone uses it (other threads only read
+//!    `listed` and `watch`), and stays at its address. A pin is in the list of what is pinned, in
+//!    the order of the epochs; or in the list of spare pins; or an open, unpinned pool has it.
 
 use crate::event::{Event, EventKind};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -60,11 +61,11 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// An event reports a pool that is pinned for this long, and releases that wait this long for a
-/// drain.
+/// An event reports a pool or call that is pinned for this long, and releases that wait this long
+/// for a drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// While many references wait, a thread collects each time it has retired this many more.
+/// A thread collects each time it has retired this many references that no collection has taken.
 const EVERY: u64 = 64;
 
 /// After this many milliseconds without a collection, fewer retired references suffice for one.
@@ -72,10 +73,10 @@ const RARE_MS: u64 = 100;
 
 /// In [`Epoch::waits`]: references may have been retired since the last collection began.
 const QUEUED: usize = 1;
-/// In [`Epoch::waits`], one batch: references that a collection has taken, and that wait for pins.
+/// In [`Epoch::waits`], one batch: references that a collection has taken and not passed on.
 const BATCH: usize = 2;
 
-/// The state that all threads share. Times are in milliseconds.
+/// The state that all threads share. `now` is the epoch; the hints are times, in milliseconds.
 pub(crate) struct Epoch {
     pub(crate) now: CachePadded<AtomicU64>,
     /// The newest participant; the others follow by `next`.
@@ -185,7 +186,7 @@ pub(crate) struct Participant {
     /// 0, or the oldest epoch of what is pinned on the thread. Written by the owner only.
     pinned: CachePadded<OwnedU64>,
     light: LightFence,
-    /// How many references the owners have retired. Written by the owner only.
+    /// How many references the successive owners have retired. Written by the owner only.
     retired: OwnedU64,
     /// The value of `retired` when a collection last took the references in `queue`.
     taken: Hint,
@@ -204,7 +205,7 @@ pub(crate) struct Participant {
     /// How many calls are pinned. Coroutines may end them in any order.
     calls: Cell<usize>,
     /// Watches for reports, one for each kind of [`Call`]. Of the calls that are pinned at once,
-    /// the first one alone starts a watch, the one of its kind.
+    /// only the first starts a watch, that of its kind.
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
@@ -241,8 +242,8 @@ impl Participant {
 
     /// Returns what the owner announces.
     fn announced(&self) -> u64 {
-        // Acquire: pairs with the Release in `announce` and `announce_oldest`, so that the readers' uses
-        // of objects happen before their release. Model: epoch_pin.
+        // Acquire: pairs with the Release in `announce` and `announce_oldest`, so that the readers'
+        // uses of objects happen before the release of the objects. Model: epoch_pin.
         self.pinned.load(Ordering::Acquire)
     }
 
@@ -257,7 +258,7 @@ impl Participant {
 
     fn set_label(&self, key: Option<ThreadKey>, label: String) {
         let before = std::mem::replace(&mut *self.lock_label(), (key, label));
-        // Dropped after unlocking: the global allocator is foreign code.
+        // Drops `before` after unlocking: the global allocator is foreign code.
         drop(before);
     }
 
@@ -328,7 +329,7 @@ impl Participant {
         self.announce_oldest();
     }
 
-    /// Takes a pin that no pool has.
+    /// Takes a spare pin, or makes one if there is none.
     fn take_pin(&self) -> &Pin {
         // SAFETY: the pin is in the list of spare ones (invariant 2).
         if let Some(pin) = unsafe { self.spare.get().as_ref() } {
@@ -345,7 +346,7 @@ impl Participant {
         });
         // SAFETY: pins stay as long as their participant (invariant 2), and this one was just made.
         let pin = unsafe { new.as_ref() };
-        // Relaxed: only this thread, the owner, writes it.
+        // Relaxed: only this thread, the owner, writes `pins`.
         pin.listed.set(self.pins.load(Ordering::Relaxed));
         // Release: pairs with the Acquire in `watches`. Model: epoch_holders.
         self.pins.store(new.as_ptr(), Ordering::Release);
@@ -366,7 +367,7 @@ impl Participant {
         self.call_watches.iter().chain(pins)
     }
 
-    /// Returns the thread's key and its label, which says if the thread has ended.
+    /// Returns the owner's key, and the owner's label, which says if the thread has ended.
     fn thread(&self) -> (Option<ThreadKey>, String) {
         let (key, label) = copied(|| self.lock_label(), |owner| (owner.0, &owner.1));
         let ended = key.is_none_or(|key| REGISTRY.get(key).is_none());
@@ -443,7 +444,7 @@ impl PinWatch {
     fn set_name(&self, name: Cow<'static, str>, fixed: Option<&'static str>) {
         self.fixed.set(fixed);
         let before = std::mem::replace(&mut *self.lock_name(), name);
-        // Dropped after unlocking: the global allocator is foreign code.
+        // Drops `before` after unlocking: the global allocator is foreign code.
         drop(before);
     }
 
@@ -470,7 +471,7 @@ fn copied<G, R>(lock: impl Fn() -> G, parts: impl Fn(&G) -> (R, &str)) -> (R, St
     }
 }
 
-/// A thread's participant, from its first use of a slot on. Owner only.
+/// A thread's participant; null until the thread first uses a slot. Owner only.
 pub(crate) struct OwnParticipant(Cell<*const Participant>);
 
 impl OwnParticipant {
@@ -536,9 +537,9 @@ fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant
     }
 }
 
-/// The pin of one pool. Owner only.
+/// A pool's pointer to its pin, and whether the pool is pinned. Owner only.
 pub(crate) struct PoolPin {
-    /// Kept from the first pin until the pool is closed, so that later pins need no new `Pin`.
+    /// Null until the pool is first pinned; then kept until the pool is closed, for later pins.
     pin: Cell<*const Pin>,
     /// True while the pool is pinned. Quicker to read than `pin`.
     is_pinned: Cell<bool>,
@@ -698,14 +699,14 @@ pub(crate) fn retire(
 /// Makes the next collection look at the queues.
 fn note_retired() {
     // Release: pairs with the Acquire in `take_retired`, so that a collection that takes this note
-    // finds what is in the queue. It also finds what other threads noted before: this continues
-    // their release sequences. Model: epoch_flag.
+    // finds what is in the queue. The collection also finds what other threads noted before, as
+    // this read-modify-write continues their release sequences. Model: epoch_flag.
     EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
 
 /// Returns whether references may have been retired since the last collection began.
 pub(crate) fn has_retired() -> bool {
-    // Relaxed: a thread that misses one looks again, in its next drain or after a short sleep.
+    // Relaxed: a thread that misses the flag looks again, in its next drain or after a short sleep.
     EPOCH.waits.load(Ordering::Relaxed) & QUEUED != 0
 }
 
@@ -713,7 +714,7 @@ pub(crate) fn has_retired() -> bool {
 // Does not read the counts, which are inexact while a thread is between counting and pushing.
 #[inline]
 pub(crate) fn has_deferred() -> bool {
-    // Relaxed: a thread that misses one looks again, in its next drain or after a short sleep.
+    // Relaxed: a thread that misses some looks again, in its next drain or after a short sleep.
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
@@ -722,7 +723,7 @@ pub(crate) fn has_deferred() -> bool {
 /// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     // Counts the batch before the flag is cleared, so that no thread sees meanwhile that nothing
-    // waits. Relaxed: both change one word. Model: epoch_taken.
+    // waits. Relaxed: both operations change one word. Model: epoch_taken.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -753,7 +754,7 @@ pub(crate) fn seal() -> u64 {
 
 /// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
 /// pinned. All references that were taken before with a lower tag can be released. Returns 0 if the
-/// kernel has refused the fence: then none can.
+/// kernel has refused the fence: then no reference can be released.
 pub(crate) fn oldest_pin() -> u64 {
     if !fences::heavy(|| EPOCH.participants().map(|participant| &participant.light)) {
         let event = Event::new(EventKind::FenceRefused, current_label());
@@ -763,8 +764,8 @@ pub(crate) fn oldest_pin() -> u64 {
     EPOCH.oldest_pin()
 }
 
-/// Returns what [`oldest_pin`] would return, or an older epoch, without a fence: a hint whether a
-/// collection is of use.
+/// Returns the oldest epoch that this thread sees announced, or the greatest number if none.
+/// Makes no fence: the result is a hint whether a collection is of use.
 pub(crate) fn glance() -> u64 {
     EPOCH.oldest_pin()
 }
@@ -812,7 +813,7 @@ pub(crate) fn note_collection() {
     }
 }
 
-/// Returns when pools that hold the epoch are looked at next, in milliseconds.
+/// Returns the time, in milliseconds, at which a thread next looks for what holds the epoch.
 fn next_look(now: Duration) -> u64 {
     (now + LONG / 4).as_millis() as u64
 }
@@ -829,8 +830,8 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     pinned.any(|participant| participant.lock_label().0 != me)
 }
 
-/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the
-/// order of their threads: in the list's order, executions under shuttle could not be repeated.
+/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, sorted
+/// by thread: as the order of the list varies, shuttle could not repeat an execution that used it.
 pub(crate) fn holders() -> Vec<(String, String)> {
     let running = |participant: &'static Participant| {
         let watches = participant
@@ -844,8 +845,7 @@ pub(crate) fn holders() -> Vec<(String, String)> {
     named.collect()
 }
 
-/// Emits events for pools that have held the epoch for long and for orphans that have waited for
-/// long.
+/// Emits events for what has held the epoch for long, and for orphans that have waited for long.
 fn look(now: Duration) {
     for participant in EPOCH.participants() {
         for watch in participant.watches() {

@@ -21,9 +21,9 @@
 //! A program may repeat one mistake ten thousand times. So events with the same cause are counted
 //! together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time, and so on;
 //! [`Event::occurrences`] and the message give the count. Each [`EventKind`] says which of its
-//! events have the same cause. The counts are kept for the 1,024 causes that occurred most
-//! recently. The count of an older cause is forgotten: if the cause occurs again, it is reported as
-//! for the first time.
+//! events have the same cause. The counts are kept for at most 1,024 causes: a new cause may
+//! displace one that has not occurred for long. If the displaced cause occurs again, it is reported
+//! as for the first time.
 //!
 //! Three kinds are always reported, because each waits until a length has doubled:
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
@@ -42,8 +42,8 @@
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
 //! `released`, `remaining` and `closures` are recorded at the end of the span. Closing a pool
-//! drains it, so a close has a span, too. A drain that has nothing to release has no span, nor has
-//! a drain that a thread makes while it ends.
+//! drains it, so a close has a span, too. A drain that has nothing to release has no span; neither
+//! has a drain on a thread that is ending.
 //!
 //! A subscriber may use pools. If it panics while a span begins or ends, the panic is swallowed.
 //! Without a subscriber, or if it is not interested in these levels, a drain or frame costs a few
@@ -123,13 +123,13 @@ pub enum EventKind {
     /// entries, too; their destructors add others; and so on, for 1,000 generations (the first 32
     /// objects of a small pool may not count). Releases of hot objects, of references that slots
     /// have retired, and of messages count as well, if they lead to others of their kind: the
-    /// event's message names the kind. An ordinary drain goes on; all other drains end after
-    /// 100,000 generations, with another event, and leave the rest for later.
+    /// event's message names the kind. A drain that the program calls without a budget goes on; all
+    /// others end after 100,000 generations, with another event, and leave the rest for later.
     ///
     /// Counted together: drains of pools of one name, with the same type or kind of releases.
     EndlessDrain,
     /// A thread ended, and the destructors that ran at its end kept adding entries to its pools.
-    /// The entries that were left after 100,000 generations are leaked.
+    /// The entries that were left after 100,000 generations, or as many drains, are leaked.
     ///
     /// Counted together: pools of one name, with the same type.
     CutOff,
@@ -279,8 +279,8 @@ pub struct Event {
     /// call that retained the object.
     /// `None` for calls from C and C++.
     pub site: Option<&'static Location<'static>>,
-    /// The number of entries, releases, generations, pools, posts or references that the
-    /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic),
+    /// The number of entries, releases, generations, pools, posts, objects, values or references
+    /// that the event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic),
     /// [`HomeGone`](EventKind::HomeGone) and [`TokenLeft`](EventKind::TokenLeft) it is the number of
     /// [`occurrences`](Self::occurrences).
     pub count: usize,
@@ -312,10 +312,10 @@ pub struct Event {
     manager_id: u64,
     /// Type of the panic's payload.
     payload: Option<TypeId>,
-    /// The kind of releases that feed an endless drain; empty if destructors do that by
+    /// The kind of releases that feed an endless drain; empty if destructors feed it by
     /// autoreleasing.
     fed_by: &'static str,
-    /// How often a pool that has grown beyond its watermark has doubled since.
+    /// Differs between the doublings of a pool's entries or of a thread's open pools.
     doublings: u32,
 }
 
@@ -425,8 +425,8 @@ impl Event {
             Some(hook) => hook(&event),
             None => default_sink(&event),
         });
-        // Drops what may be the last reference to the hook, as `set_hook` may have replaced the
-        // hook meanwhile.
+        // `hook` may be the last reference to the hook, as `set_hook` may have replaced the hook
+        // since the read.
         swallow(|| drop(hook));
     }
 }
@@ -454,8 +454,8 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// events, and set another hook, and should be quick. If it panics, the panic is swallowed.
 ///
 /// A thread that is running the former hook finishes that run. The former hook is dropped when no
-/// thread runs it any more and the caller of this function has dropped it. If a thread drops it at
-/// the end of a run and its destructor panics, that panic is swallowed, too.
+/// thread runs it any more and the caller of this function has dropped the returned value. If a
+/// thread drops the hook at the end of a run and the drop panics, that panic is swallowed, too.
 ///
 /// ```
 /// use releasepool::event;

@@ -1,14 +1,13 @@
 //! Objects of foreign runtimes in pools: GObject, Python, COM, JNI, Objective-C.
 //!
 //! Implement [`Foreign`] first, and give references to
-//! [`AutoreleasePool::adopt`](crate::AutoreleasePool::adopt). [`foreign_scope`] is for callbacks of such
-//! a runtime, and a [`RemoteRelease`] for references that are given up on the wrong thread.
+//! [`AutoreleasePool::adopt`](crate::AutoreleasePool::adopt). [`foreign_scope`] is for objects that
+//! may be released only while a token of their runtime is held, and a [`RemoteRelease`] for
+//! references that are given up on threads that may not release them.
 
-// Objects of C and C++, and those that other runtimes count:
-//
-// * `class`: a class, as a type info that was made at run time
-// * `by_hand`: objects that `new` makes and `delete` frees, or that end by hand
-// * `own_memory`: whether memory is the library's
+// * `class`: classes of C and C++, as type infos that are made at run time
+// * `by_hand`: C++ objects that `new` makes and `delete` frees, or that end without a release
+// * `own_memory`: tells whether an address lies in memory that the library frees
 // * `pooled`: objects of other runtimes in pools, by an adapter object for each reference
 
 pub(crate) mod by_hand;

@@ -19,7 +19,7 @@
 //! release        inbox for releases   first one since arming    a drain makes it, in its budget
 //! drop_later     inbox for releases   first one since arming    a drain destroys the value
 //!
-//! A loop that is driven by `tick` stays armed between frames; a wake-up calls its hook.
+//! A loop that `tick` drives stays armed between frames if it has a wake hook; a wake-up calls it.
 //! ```
 //!
 //! * [`FrameLoop`](crate::FrameLoop): makes the frames of a UI thread, with a [`FrameConfig`]
@@ -60,7 +60,7 @@
 //! 4. The pool around these steps is drained, then the backlog; and the releases that other threads
 //!    have sent to this thread are made.
 //!
-//! These are all steps of a `FrameLoop`. Its thread goes on, and the thread's inbox stays open:
+//! A `FrameLoop` has no other steps. Its thread goes on, and the thread's inbox stays open:
 //! closures that a `ThreadHandle` sends to the thread wait for another loop or for
 //! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper` also ends its thread:
 //!

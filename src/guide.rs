@@ -1,7 +1,7 @@
 #![doc = include_str!("page_links.md")]
 #![doc = include_str!("../docs/GUIDE.md")]
 
-// Pages that link to other pages begin with the targets of these links, as the README does.
+// A page that links to other pages begins with the targets of its links, as `lib.rs` does.
 #[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/PROOF.md")]
 pub mod proof {}

@@ -6,8 +6,8 @@
 //! that the note follows a field that moves, and does not compile if the field is removed.
 //!
 //! The compiler gives the offset of a field, whatever the structure's `repr`. But it gives no
-//! offsets in structures of other crates, nor does it promise the numbers of an enum's variants. So
-//! where a reader must follow a pointer or a list, described structures use [`Name`],
+//! offsets of other crates' private fields, nor does it promise the numbers of an enum's variants.
+//! So where a reader must follow a pointer or a list, described structures use [`Name`],
 //! [`FixedVec`] and [`FixedArc`] instead of std's types; and enums have a `repr`.
 
 use crate::sync::described;
@@ -136,7 +136,7 @@ impl Drop for Name {
 /// Frees the text of a name.
 ///
 /// # Safety
-/// Address and length are those of an owned name, which is not used any more.
+/// `at` and `len` are address and length of a text that a name owns, and that nothing uses again.
 #[cold]
 #[inline(never)]
 unsafe fn free(at: *mut u8, len: usize) {
@@ -156,7 +156,7 @@ impl fmt::Debug for Name {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct FixedVec<T> {
-    /// The address of the items. Never dereferenced here.
+    /// The address of the items, for readers outside of the process.
     items: *const T,
     len: usize,
     vec: Vec<T>,

@@ -117,8 +117,8 @@ pub fn assert_none() {
     report().assert_empty();
 }
 
-/// Runs `f`, returns its value, and asserts that no object that this thread has created in it is
-/// alive: for tests, also for those that run in parallel.
+/// Runs `f`, returns its value, and asserts that no object that this thread has created during `f`
+/// is alive: for tests, also for those that run in parallel.
 ///
 /// A [`Scope`] does the same without a closure, and for several threads.
 ///

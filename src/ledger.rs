@@ -24,14 +24,14 @@
 //!
 //! # Files
 //! From the lowest; each uses only files above it:
-//! * `told`: the types by which callers describe objects, calls and pools, and the end of the process
 //! * `threads`: the calling thread's state, and threads by number, with their names
+//! * `told`: the types by which callers describe objects, calls and pools; `abort`, for misuse
 //! * `call_stack`: the user's functions that made a call
 //! * `object_record`: records, the chunks that they are in, and the descriptor for other processes
+//! * `object_name`: names of single objects, also without the feature
 //! * `index`: the record of an address, and the pools that hold an object
 //! * `balance`: retains and releases of chosen types, and objects that threads retain by turns
 //! * `life`: creations and deaths, misuse that they show, and descriptions of objects for messages
-//! * `object_name`: names of single objects, also without the feature
 
 #[cfg(feature = "leak-detection")]
 pub(crate) mod balance;

@@ -25,8 +25,8 @@ mod macros;
 pub mod memory;
 #[cfg(feature = "metrics")]
 pub mod metrics;
-// Also compiled for the documentation, which is built without loom: the signatures name no type of
-// loom, and rustdoc does not check function bodies.
+// `model` is also compiled for the documentation, which is built without loom: its signatures name
+// no type of loom, and rustdoc does not check function bodies.
 #[cfg(any(doc, releasepool_shuttle, all(loom, feature = "loom")))]
 #[cfg_attr(docsrs, doc(cfg(all(loom, feature = "loom"))))]
 pub mod model;

@@ -26,7 +26,7 @@
 //! The names and units below are part of the crate's interface. Counters never go down as long as
 //! the process lives, with one exception: entries of a root pool that is drained during the call
 //! may count twice as autoreleased, until the next call. Gauges are values at the time of the call.
-//! Both are read while other threads run, as in a [`Snapshot`].
+//! Counters and gauges are read while other threads run, as in a [`Snapshot`].
 //!
 //! # Of the process, by [`publish`] of any manager
 //!
@@ -86,9 +86,9 @@
 //!
 //! # Cost
 //! Costs nothing on any hot path, as the crate keeps these figures anyway. [`publish`] takes a
-//! [snapshot](crate::PoolManager::snapshot), some dozens of loads for each thread and an allocation
-//! for each name, and looks up sixteen metrics in the recorder: some microseconds. The recorder is
-//! foreign code, which runs on the calling thread, under no lock of this crate.
+//! [snapshot](crate::PoolManager::snapshot), some hundred loads for each thread and an allocation
+//! for each name, and looks up seventeen metrics in the recorder: some microseconds. The recorder
+//! is foreign code, which runs on the calling thread, under no lock of this crate.
 
 use crate::frame::FrameReport;
 use crate::memory::block::block_allocator::BlockAllocator;
@@ -99,10 +99,10 @@ use crate::report::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use ::metrics::Unit::{self, Bytes, Count, Seconds};
 use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
-/// The source of a manager's figures.
+/// The data from which [`publish`] reads the figures of the process and of a manager.
 struct Figures {
     snapshot: Snapshot,
-    /// The figures of all threads, live or ended.
+    /// The sums of the figures of all threads, live or ended.
     totals: Totals,
     blocks: BlockStats,
 }
@@ -255,8 +255,8 @@ const VALUES: &str = "releasepool_reclaimer_values";
 const BYTES: &str = "releasepool_reclaimer_bytes";
 const LAG: &str = "releasepool_reclaimer_busy_seconds";
 
-/// Records what waits for a reclaimer, as [`Reclaimer::pending`](crate::Reclaimer::pending) has returned it, under
-/// a name for the reclaimer.
+/// Records what waits for a reclaimer, with `name` as the label `reclaimer`; `pending` is the
+/// result of [`Reclaimer::pending`](crate::Reclaimer::pending).
 ///
 /// See the [module](self) for names and units. Looks up three metrics in the recorder.
 ///

@@ -1,4 +1,4 @@
-//! Model checks your own code on top of this crate, with [loom](https://docs.rs/loom).
+//! Checks models of code that uses this crate, with [loom](https://docs.rs/loom).
 #![doc = include_str!("../docs/CHECKING.md")]
 
 #[cfg(not(releasepool_shuttle))]
@@ -27,7 +27,7 @@ pub use crate::sync::time::now;
 
 use crate::thread::key::ThreadKey;
 
-/// Returns the index of the thread's slot in the registry; a later thread may reuse the slot.
+/// Returns the index of the registry slot that the key names; a later thread may reuse the slot.
 #[doc(hidden)]
 pub fn slot(key: ThreadKey) -> u32 {
     key.index()
@@ -122,7 +122,7 @@ pub mod parts {
         epoch::oldest_pin()
     }
 
-    /// Returns whether any retired reference waits for a collection or a pin.
+    /// Returns whether any retired reference waits for a collection, or for a pin to end.
     pub fn is_deferred() -> bool {
         epoch::has_deferred()
     }
@@ -137,7 +137,7 @@ pub mod parts {
         epoch::glance()
     }
 
-    /// Returns the pools and calls that hold the epoch, as reports name them.
+    /// Returns the pools and calls that hold the epoch, each as its thread's label and its name.
     pub fn epoch_held_by() -> Vec<(String, String)> {
         epoch::holders()
     }
@@ -160,7 +160,7 @@ pub mod parts {
 
     fn read(chain: Chain) -> Vec<u32> {
         let take = |message: Message| {
-            // SAFETY: every message in this inbox was made by `message`, by `boxed`.
+            // SAFETY: `message` has made every message in this inbox, and allocates by `boxed`.
             let number = unsafe { unbox(message.into_raw().cast::<Number>()) };
             // loom fails here unless making the message happens before this read.
             number.witness.write();
@@ -193,7 +193,7 @@ pub mod parts {
         }
     }
 
-    /// An inbox of numbers that counts the numbers sent and run.
+    /// An inbox of numbers that counts the numbers that are sent, refused and run.
     #[derive(Default)]
     pub struct Counted(CountedInbox);
 
@@ -203,14 +203,14 @@ pub mod parts {
             wakes(self.0.send(message(number))).is_some()
         }
 
-        /// Counts a number as sent, and then as refused: what [`CountedInbox::announce_within`]
-        /// does at its bound, without its first load of `refused`, which would add no schedule.
+        /// Counts a number as sent, and then as refused, as [`CountedInbox::announce_within`] does
+        /// at its bound, but without that function's first load of `refused`: it adds no schedule.
         pub fn refuse(&self) {
             self.0.announce(1);
             self.0.refuse(1);
         }
 
-        /// Counts a number as sent, if fewer than `bound` wait; returns whether it has.
+        /// Counts a number as sent if fewer than `bound` wait; returns whether fewer waited.
         pub fn announce_within(&self, bound: u64) -> bool {
             self.0.announce_within(1, bound)
         }

@@ -2,9 +2,9 @@
 //!
 //! The note is in the section `.note.releasepool` of each program or library that contains this
 //! crate, and is loaded with it: linkers keep notes whatever else they leave out, and so does
-//! `strip`. One entry has lines `name=value`, which say where fields are; [`layout`](crate::layout)
-//! makes them. Each other entry has the name of a static of the crate, and says where the static's
-//! address is stored.
+//! `strip`. One entry has lines `name=value`, which say where fields are; for how files describe
+//! their fields, see [`layout`](crate::layout). Each other entry has the name of a static of the
+//! crate, and says where the static's address is stored.
 //!
 //! `releasepool-inspect` reads entries by name, so names may be added, and fields may move. If a
 //! name changes its meaning or is removed, [`VERSION`] changes.
@@ -89,7 +89,7 @@ static LINES: Note = Note {
 
 /// A word that contains the address of a static once the program is loaded.
 ///
-/// The note refers to this word instead of the static: if a Rust `dylib` contains this crate, it
+/// The note refers to this word instead of the static: a Rust `dylib` that contains this crate
 /// exports statics that inlined functions use, and no linker accepts the distance to an exported
 /// static as a constant.
 #[repr(transparent)]
@@ -98,8 +98,8 @@ struct Address(*const ());
 // SAFETY: the pointer is never dereferenced.
 unsafe impl Sync for Address {}
 
-/// Puts entries for statics into the section: the static's name, and the distance from the entry to
-/// a word with the static's address, in 32 bits.
+/// Puts an entry for each static into the section: in 32 bits, the distance from this number to a
+/// word with the static's address; and then the static's name for readers.
 macro_rules! addresses {
     ($($word:ident: $name:literal = $static:path,)*) => {
         $(

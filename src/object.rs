@@ -29,22 +29,22 @@
 // # Invariants
 // 1. *Address.* A `header::Thin` points to a payload, with the provenance of the whole
 //    allocation; a header is right before it. The header's type info is written when the object is
-//    made, and fits the type and memory of the object. Only the holder of the only reference
-//    replaces the type info: `Ref::assume_init`, or a C++ constructor of a foreign class.
+//    made, and fits the type and memory of the object. Only code that has the only reference
+//    replaces the type info: `Ref::assume_init`, or the constructor of a C++ class.
 // 2. *Memory.* An object's memory is freed only when there is no reference of any kind and `held`
 //    is 0, or by the thread that has the only reference.
 // 3. *Value.* While there is a strong reference, the value is initialized and not moved.
 // 4. *Ownership.* Each counted reference belongs to exactly one handle, pool entry, message, slot
 //    or raw pointer.
-// 5. *Death.* Exactly one release finds that it was the last one. The thread that made it owns the
-//    dead object, which it destroys once or passes on.
+// 5. *Death.* Exactly one release finds that it was the last one. The thread that made this release
+//    owns the dead object, and destroys it once or passes it on.
 // 6. *Unique.* New references come only from counted ones. So a thread that has the only reference
 //    of any kind, and finds that by an acquiring load, has exclusive access to the object.
 // 7. *Queue.* A thread's queue of dead objects is accessed by that thread only, and never while
 //    foreign code runs.
-// 8. *Home.* The value of a `HomeRef` is accessed at home only, unless it is `Send` and is
-//    dropped. The *front* of the payload, before the value (see `home::home_ref`), is written only
-//    by the thread that made the last release.
+// 8. *Home.* Only the home accesses the value of a `HomeRef`; another thread may drop the value if
+//    it is `Send`. Once the object is made, only the thread that owns the dead object writes the
+//    *front* of the payload, which is before the value (see `home::home_ref`).
 //
 // # Files
 // * `count`: the count word and its operations
@@ -57,7 +57,7 @@
 // * `later_value`: values on their way to the thread that destroys them
 // * `make`, `slices`, `text_objects`: the ways to make a `Ref`; `unique`: exclusive access
 //   to the value, and moving it out
-// * `thin_target`: objects that a pointer of one word leads to, with their lengths
+// * `thin_target`: types whose objects, and their lengths, are found by a pointer of one word
 // * `traits`: the traits that `std::sync::Arc` implements, too
 
 mod boxed;

@@ -10,35 +10,35 @@
 // thread ──► ThreadPools ──► PoolStack ───────► ManagerShared   one stack per manager
 //                │             │  │  │             watermarks, statistics
 //                │             │  │  └─ chain:  top ─► frame ─► ... ─► root pool's frame
-//                │             │  │             the topmost frame's pool is the current pool
+//                │             │  │             the topmost frame with a pool names the current one
 //                │             │  └─ Backlog:   what budgeted drains have left, oldest first
 //                │             └─ root pool:    takes implicit releases while no pool is open
 //                ├─ PoolState   one pool ─► Entries ─► Page ─► entry: one strong reference
 //                │              owned by a guard (AutoreleasePool) or named by a PoolToken
 //                ├─ PageCache   spare pages          participant    the thread's part in the epoch
-//                └─ inbox ◄── remote releases: messages of other threads, in the thread's Record
+//                └─ inbox of the thread's Record ◄── remote releases: messages of other threads
 //                      └─► Claimed: messages that budgeted drains have taken out and not run
 // ```
 //
 // # Invariants
 // The `SAFETY` comments of this folder cite them ("invariant 3 of `pool`").
 //
-// 1. *Owner only.* Only its own thread uses a `ThreadPools`,
-//    and all that it owns. Other threads reach the thread by the inboxes of its record, and read
-//    its statistics, which are atomic.
+// 1. *Owner only.* Only its own thread uses a `ThreadPools` and all that it owns, except its link
+//    in the list `DETACHED`, which has a lock. Other threads reach the thread by the inboxes of its
+//    record, and read its statistics, which are atomic.
 // 2. *Short borrows.* The function that borrows the content of an `UnsafeCell` ends the borrow, and
 //    runs no foreign code before that: no destructor, no hook, and not the global allocator. Lists
 //    grow by `with_room`, which allocates between two borrows.
-// 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open then,
-//    when the last of them is closed; its pools and stacks live as long. Only `prune` of `drain::this_thread` frees
-//    a stack earlier: a stack with no open pool and no drain in progress, whose manager has no handle left.
-//    So the stack of an open pool exists, and so does that stack's `ThreadPools`.
+// 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if it has open pools
+//    then or later, when the last of them is closed. Its pools and stacks live as long as it; only
+//    `this_thread::prune` frees a stack earlier: one with no open pool, no drain in progress and no
+//    handle to its manager. So an open pool's stack and that stack's `ThreadPools` exist.
 // 4. *Chain.* A frame exists as long as it is in a stack's chain. Its pool is null or open. The
 //    last frame belongs to the root pool, which is always open.
 // 5. *Entries.* An entry owns a strong reference, so its object is alive. Code that takes the
 //    entry out owns the reference.
-// 6. *Pages.* A page belongs to one `Entries`, or to a `PageCache`, or to the function that moves
-//    it. All entries below `top` are written; pages below the topmost are full.
+// 6. *Pages.* A page belongs to one `Entries`, `PageCache` or `RetiredPages`, or to the function
+//    moving it. In an `Entries`, entries below `top` are written; pages below the topmost are full.
 //
 // What each folder holds, and which it may use, is in the table "Layers" of docs/DESIGN.md.
 

@@ -35,8 +35,8 @@ use std::ptr::NonNull;
 #[derive(Debug)]
 pub struct Object([u8; 0]);
 
-/// True if C++ headers must not change a count inline: they call the library, so that checks and
-/// the ledger see it.
+/// True if C++ headers must not change a count inline, but call the library, so that the checks and
+/// the ledger see each change.
 pub const COUNTED_BY_CALLS: bool = cfg!(any(
     debug_assertions,
     feature = "checks",
@@ -49,7 +49,7 @@ pub const ONE_STRONG: u64 = 1 << 32;
 /// The count word of a new object.
 pub const UNIQUE: u64 = 1;
 
-/// The bit of the count word that says that the value has not ended.
+/// The *held* bit of the count word, which says that the value exists.
 pub const HELD: u64 = 1;
 
 /// Takes over a strong reference.
@@ -69,7 +69,7 @@ pub unsafe fn adopt(thin: NonNull<u8>) -> Ref<Object> {
 /// ordering, and the result is negative as a signed number.
 #[inline]
 pub unsafe fn last_release(thin: NonNull<u8>) {
-    // SAFETY: the contract says that the caller's release has returned true.
+    // SAFETY: by the contract, the result is one for which `Count::release` returns true.
     unsafe { destroy::last_release(thin) };
 }
 
@@ -119,8 +119,8 @@ pub unsafe fn pool_of(token: PoolToken) -> Result<ManuallyDrop<AutoreleasePool>,
     unsafe { token::pool_of(PoolManager::global().shared(), token) }
 }
 
-/// Returns whether the calling thread has no pool of the global manager open, and drains none: an
-/// object that the thread autoreleases then goes to its root pool, and is reported as a stray.
+/// Returns whether the calling thread has no pool of the global manager open, and drains none: what
+/// the thread autoreleases then goes to its root pool, as a stray. False after the thread's exit.
 pub fn is_without_pool() -> bool {
     this_thread::with(|pools| pools.is_some_and(|pools| pools.first.is_idle()))
 }
@@ -152,8 +152,8 @@ pub unsafe fn home_from_raw<T: 'static>(home: NonNull<u8>) -> HomeRef<T> {
     unsafe { mem::transmute::<NonNull<u8>, HomeRef<T>>(home) }
 }
 
-/// Returns the calling thread's key as a word, which the thread keeps while it exits; 0 if the thread
-/// has not used the library yet.
+/// Returns the calling thread's key as a word; 0 if the thread has never been in the registry. The
+/// thread keeps its key after its exit.
 #[inline]
 pub fn own_key() -> u64 {
     key::own_key().map_or(0, key_to_word)
@@ -207,18 +207,18 @@ mod tests {
         ORDER.with(|order| order.set(order.get() * 10 + u64::from(n)));
     }
 
-    /// Autoreleases an object with the next lower byte.
+    /// Notes the digit; if it is not 0, autoreleases an object with the next lower digit.
     unsafe extern "C" fn go_on(payload: *mut c_void) {
         // SAFETY: `digit` has written the byte.
         let n = unsafe { payload.cast::<u8>().read() };
-        // SAFETY: `go_on` and `note_digit` are destructors of the same objects.
+        // SAFETY: `note_digit` needs only the byte, which `digit` has written.
         unsafe { note_digit(payload) };
         if n > 0 {
             crate::autorelease(digit(CHAIN.with(Cell::get).unwrap(), n - 1));
         }
     }
 
-    /// Drains the pool, and returns the digits of the objects that have ended.
+    /// Drains the pool, which has `released` entries to release; returns the new value of `ORDER`.
     fn drained(pool: &mut AutoreleasePool, released: usize) -> u64 {
         ORDER.with(|order| order.set(1));
         assert_eq!(pool.drain(), released);

@@ -28,8 +28,8 @@ impl Serialize for ThreadKey {
 }
 
 /// Implements `Serialize` for structures, with all their fields: a list that lacks a field does not
-/// compile, unless it ends with two dots. Names in parentheses are figures before the fields: each
-/// is the result of the function of that name, converted by the function after `as`.
+/// compile, unless it ends with two dots. Figures in parentheses come before the fields: each is
+/// the result of the method of that name, converted by the function after `as`, if there is one.
 macro_rules! serialize_fields {
     ($($type:ident $(<$life:lifetime>)? { $(($figure:ident $(as $shown:ident)?))* $($field:ident),* $(,)? $(; $dots:tt)? })+) => {$(
         impl Serialize for $type $(<$life>)? {
@@ -97,7 +97,7 @@ mod leak_reports {
         column: u32,
     }
 
-    /// How many objects a thread has created.
+    /// How many of a group's objects a thread has created.
     struct Created<'r> {
         thread: &'r str,
         objects: usize,
@@ -144,7 +144,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ref<[T]> {
     }
 }
 
-/// Implements `Deserialize` for a type of text, by way of its owned form.
+/// Implements `Deserialize` for a `Ref` of a type of text, by way of the owned form of the text.
 macro_rules! deserialize_text {
     ($($text:ty, $owned:ty;)*) => {$(
         impl<'de> Deserialize<'de> for Ref<$text> {

@@ -118,8 +118,8 @@ pub(crate) fn stack_address() -> usize {
     }
 }
 
-/// Returns a stack address as if all frames had one size; those of Miri have random addresses. So
-/// destructors run in the same order as natively, and in each run.
+/// Returns a stack address as if all frames had one size, because Miri's frames have random
+/// addresses. So destructors run in the same order natively and in each run of Miri.
 #[cfg(miri)]
 fn miri_stack_address() -> usize {
     /// The average number of bytes of a frame in a build without optimization.

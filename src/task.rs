@@ -1,7 +1,7 @@
 //! Pools around code that others call: futures, which executors poll on any thread, and wakers.
 //!
-//! Take [`pooled`](crate::pooled) first, which gives a future a pool in each poll;
-//! [`callback_scope`](crate::callback_scope) does so for a callback.
+//! [`pooled`](crate::pooled) gives a future a pool in each poll;
+//! [`callback_scope`](crate::callback_scope) gives a callback a pool.
 
 pub(crate) mod pooled;
 mod wake;

@@ -12,7 +12,7 @@
 // generation     number of readers        ├─ waker: sleep, wake-up and hook
 //                                         └─ tally: figures of the thread
 //
-// An inbox is one word, its head. Any thread pushes; the owner does the rest.
+// An inbox is one word. Any thread pushes or nudges (`Inbox::nudge`); the owner does the rest.
 //
 //         ┌──── push ───> messages ─────────────── close ──┐
 //         │                  │ ^ └ push                    │
@@ -34,18 +34,18 @@
 //    phase `CLAIMING`, which the slot enters by a compare-exchange that finds no reader. Readers
 //    announce themselves in the same word before they read the record.
 // 3. *Ownership of messages.* Each message belongs to exactly one `inbox::Message`,
-//    `inbox::Chain`, `inbox::Queue` or inbox. Only its owner accesses its node.
+//    `inbox::Chain`, `inbox::Queue` or inbox. Only the owner of that value accesses the node.
 // 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
 //    the provenance of the whole allocation, and its kind fits the allocation's type. A message of
 //    a closure's kind begins with an `inbox::ClosureHead`, whose `run` fits that type, too.
-// 5. *Delivery.* A thread takes all messages of an inbox by one swap, and then owns them. Only the
-//    inbox's owner takes from an inbox that is ever closed, and the inbox stays closed.
+// 5. *Delivery.* A thread takes all messages of an inbox by one swap, and then owns them. If an
+//    inbox is ever closed, it stays closed, and only its owner takes messages out of it.
 // 6. *Sending.* The content of a message may be sent to any thread, except that of
 //    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
 //    messages that its inbox accepts.
-// 7. *The calling thread.* A thread-local pointer leads to the thread's record. It is set last when
-//    the thread is entered, and cleared first when the thread departs; in between, a boxed `Arc`
-//    keeps the record alive.
+// 7. *The calling thread.* A thread-local pointer leads to the thread's record. A boxed `Arc` keeps
+//    the record alive. The pointer is set after that `Arc` has been stored, when the thread is
+//    entered, and cleared before that `Arc` is dropped, when the thread departs.
 //
 // # Files
 // * `key`: the name of a thread, unique for the life of the process
@@ -57,7 +57,7 @@
 // * `inbox`: messages from other threads; `counted`: how many of them have not run;
 //   `claimed`: messages taken out to run within a budget; `waker`: how a message wakes the
 //   thread
-// * `orphans`: messages whose thread has ended, and references that slots gave up
+// * `orphans`: messages to threads that have ended, and references that slots have retired
 // * `fences`: asymmetric fences, which cost readers of slots next to nothing
 // * `lazy_timer`: measures how long a state has lasted, for reports
 // * `thread_handle`: the public type

@@ -65,11 +65,11 @@ pub(crate) use coercible;
 
 /// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
 /// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::home::HomeWeak), [`Hot`](crate::Hot),
-/// [`HotRef`](crate::HotRef) or `Pin<Ref<T>>` to a trait object or a slice.
+/// [`HotRef`](crate::HotRef), [`StackBox`](crate::memory::StackBox) or `Pin<Ref<T>>` to a trait
+/// object or a slice.
 ///
 /// `Arc` coerces implicitly; on stable Rust only the standard library's pointers can do so. The
-/// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its
-/// address and counts.
+/// macro allows the same coercions, and costs nothing. The object keeps its address and counts.
 ///
 /// ```
 /// use releasepool::{Ref, unsize};
@@ -99,8 +99,8 @@ pub(crate) use coercible;
 macro_rules! unsize {
     ($handle:expr => $target:ty) => {{
         let handle = $handle;
-        // This is a coercion site, not a cast, so only unsizing compiles here. No lint is allowed: none is
-        // reported in another crate's macro, and `allow` is an error where a program forbids the lint.
+        // This is a coercion, not a cast, so only unsizing compiles. There is no `#[allow]`: lints
+        // are not reported in another crate's macro, and `allow` is an error if they are forbidden.
         let unsized_handle = unsafe {
             // SAFETY: the closure is a coercion.
             $crate::__private::Coercible::coerce(handle, |pointer| -> *mut $target { pointer })

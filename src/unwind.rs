@@ -38,7 +38,7 @@ impl FirstPanic {
         self.0.is_none()
     }
 
-    /// Forgets this value, which has no panic: dropping it would cost a function call.
+    /// Forgets this value, which holds no panic: dropping it would cost a function call.
     #[inline(always)]
     pub(crate) fn expect_none(self) {
         debug_assert!(self.is_none(), "a panic would be lost");
@@ -76,7 +76,7 @@ pub(crate) fn reporting<R>(f: impl FnOnce() -> R) {
     }
 }
 
-/// Drops a payload, whose destructor may panic as well; nothing can report that panic.
+/// Drops a payload. Its destructor may panic as well: that second panic is not reported.
 fn drop_payload(payload: Payload) {
     if let Err(another) = catch_unwind(|| drop(payload)) {
         std::mem::forget(another);

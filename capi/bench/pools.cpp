@@ -1,6 +1,6 @@
 // Measures the time to make, autorelease and clear an object of 48 bytes, 1,000 to a pool, and
 // compares it with a single-threaded pool in plain C++, like that of Cocos2d-x, and with Rust. Also
-// compares a retain with a release to a bare std::atomic. Runs on one thread, and on two at once.
+// compares a retain and its release with a bare std::atomic's. Runs on one thread, and two at once.
 //
 //     cargo build --release -p releasepool-capi --example bench_pools
 //     L=target/release/examples/libbench_pools.a

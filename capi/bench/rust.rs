@@ -1,4 +1,4 @@
-//! The Rust side of `pools.cpp`: makes and releases objects in pools, as that does, without C++.
+//! The Rust side of `pools.cpp`: makes and releases objects in pools, as the C++ side does.
 //! This static library also has all functions of the C interface.
 
 use releasepool::AutoreleasePool;

@@ -84,8 +84,8 @@ typedef struct rp_class rp_class;
 
 typedef struct rp_class_desc {
     const char *name;              /* for reports */
-    size_t size;                   /* of a payload */
-    size_t align;                  /* of a payload; 0 stands for that of malloc */
+    size_t size;                   /* of a payload; of a whole object if payload_offset is not 0 */
+    size_t align;                  /* of the same; 0 stands for the alignment of malloc */
     size_t payload_offset;         /* 0, unless the object embeds its header: see releasepool.hpp */
     void (*destroy)(void *object); /* ends the fields of a dying object; may be NULL */
     uint32_t frees_memory;         /* 1 if `destroy` does, with payload_offset >= 24; else 0 */
@@ -140,7 +140,7 @@ rp_status rp_release_later(void *object);
 /* Waits, at most for this time, until all references that rp_release_later got are given up and the library's
  * thread for them has ended. The next rp_release_later starts the thread again.
  * Ownership: none.
- * Threads: any thread. Errors: RP_TIMED_OUT; at once in a destructor on that thread. */
+ * Threads: any thread. Errors: RP_TIMED_OUT, which a destructor on that thread gets at once. */
 rp_status rp_finish_releases(uint64_t nanoseconds);
 
 /* Returns the number of references. Other threads may change it at any time.
@@ -231,8 +231,8 @@ rp_status rp_callback_end(rp_pool_token token);
 
 /* Moves a reference to an object that another runtime counts (GObject, CoreFoundation, Python), or anything
  * else that a function gives up, into the calling thread's current pool: `release(object)` is called when the
- * pool is drained, in the order of its other entries. The call must be allowed on this thread even
- * later: a drain with a budget may leave it to a later drain, or to the thread's end.
+ * pool is drained, in turn with the pool's other entries. The call must be allowed on this thread
+ * even later: a drain with a budget may leave it to a later drain, or to the thread's end.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_autorelease_foreign(void *object, void (*release)(void *object));
@@ -351,8 +351,7 @@ rp_status rp_manager_autorelease(const rp_manager *manager, void *object);
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_root(const rp_manager *manager, size_t *released);
 
-/* Makes the releases that drains within budgets have left, within a budget as in rp_pool_drain_within.
- * `drained` may be NULL.
+/* Makes releases of the backlog, within a budget as in rp_pool_drain_within; `drained` may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nanoseconds,
@@ -421,8 +420,9 @@ bool rp_thread_is_alive(const rp_thread *thread);
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_thread_release(const rp_thread *thread, void *object);
 
-/* Makes the thread call `f(data)` when it runs its inbox: in rp_run_inbox, or in its frame loop.
- * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
+/* Makes the thread call `f(data)` in rp_run_inbox or in its frame loop. If the thread ends first,
+ * rp_quiesce or rp_shutdown calls `f(data)`, on any thread.
+ * Ownership: takes the argument unless it fails. The argument is `data`, if that owns anything.
  * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the thread has ended, and `f` is never called. */
 rp_status rp_thread_post(const rp_thread *thread, void (*f)(void *data), void *data);
 
@@ -455,7 +455,7 @@ typedef struct rp_handoff rp_handoff;
  * Threads: any thread. Errors: NULL. */
 rp_handoff *rp_handoff_new(void);
 
-/* Releases all entries here, and gives the pool up.
+/* Releases all entries on the calling thread, and gives the pool up.
  * Ownership: takes the argument.
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_handoff_free(rp_handoff *handoff);
@@ -475,7 +475,7 @@ size_t rp_handoff_len(rp_handoff *handoff);
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *thread, size_t *sent);
 
-/* Releases all entries here; `released` may be NULL.
+/* Releases all entries on the calling thread; `released` may be NULL.
  * Ownership: borrows the arguments.
  * Threads: one at a time. Errors: RP_NULL, RP_PANIC. */
 rp_status rp_handoff_drain(rp_handoff *handoff, size_t *released);
@@ -537,8 +537,8 @@ void *rp_slot_load(const rp_slot *slot);
  * Threads: the thread that opened the pool. Errors: NULL. */
 void *rp_slot_load_in(const rp_slot *slot, rp_pool *pool);
 
-/* Puts `object`, which may be NULL, into the slot. The old object's reference is given up when the
- * pools that may have been lent it have been drained.
+/* Puts `object`, which may be NULL, into the slot. The slot's reference to the old object is
+ * given up once all pools to which the slot may have lent the old object have been drained.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL if `slot` is NULL. */
 rp_status rp_slot_store(const rp_slot *slot, void *object);
@@ -596,7 +596,7 @@ rp_status rp_frame_loop_tick(rp_frame_loop *loop, void (*f)(void *data), void *d
  * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick. */
 rp_status rp_frame_loop_set_wake_hook(rp_frame_loop *loop, void (*f)(void *data), void *data);
 
-/* Returns a handle of the loop for other threads, which may outlive the loop.
+/* Returns a handle by which other threads use the loop. The handle may outlive the loop.
  * Ownership: the caller owns the result. Give it up by rp_frame_proxy_free.
  * Threads: the loop's thread. Errors: NULL. */
 rp_frame_proxy *rp_frame_proxy_new(rp_frame_loop *loop);
@@ -607,7 +607,7 @@ rp_frame_proxy *rp_frame_proxy_new(rp_frame_loop *loop);
 rp_status rp_frame_proxy_free(rp_frame_proxy *proxy);
 
 /* Makes the loop call `f(data)` at the beginning of its next frame.
- * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
+ * Ownership: takes the argument unless it fails. The argument is `data`, if that owns anything.
  * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the loop has ended, and `f` is never called. */
 rp_status rp_frame_proxy_post(const rp_frame_proxy *proxy, void (*f)(void *data), void *data);
 
@@ -654,7 +654,7 @@ rp_status rp_blocks_free(rp_blocks *blocks);
  * Threads: any thread. Errors: NULL at the cap, or if `align` is no power of two or `size` is 0. */
 void *rp_blocks_alloc(const rp_blocks *blocks, size_t size, size_t align);
 
-/* Frees memory of this allocator, on any thread, with the sizes of its allocation.
+/* Frees memory of this allocator, on any thread, with the size and alignment of its allocation.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_blocks_dealloc(const rp_blocks *blocks, void *memory, size_t size, size_t align);
@@ -716,7 +716,7 @@ typedef struct rp_figures {
  * Threads: any thread. Errors: RP_NULL if `figures` is NULL. */
 rp_status rp_snapshot(const rp_manager *manager, rp_figures *figures);
 
-/* Calls `to` with these figures as a table, one line for each thread.
+/* Calls `to` with the figures that rp_snapshot reads as a table, one line for each thread.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_NULL if `to` is NULL. */
 rp_status rp_snapshot_text(const rp_manager *manager, rp_text_fn to, void *data);
@@ -728,8 +728,8 @@ typedef struct rp_leak {
     size_t pooled; /* how many of them pools hold */
 } rp_leak;
 
-/* Calls `to`, which may be NULL, for each group of objects that are alive; writes their number to
- * `objects`, which may be NULL.
+/* Calls `to`, which may be NULL, for each group of objects that are alive; writes the number of all
+ * these objects to `objects`, which may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_UNAVAILABLE in builds without the feature `leak-detection`. */
 rp_status rp_leaks(void (*to)(const rp_leak *leak, void *data), void *data, size_t *objects);
@@ -743,7 +743,7 @@ rp_status rp_set_event_hook(rp_text_fn to, void *data);
 /* ---- For releasepool.hpp ------------------------------------------------------------------------- */
 
 /* The functions below serve objects of C++ whose base class embeds the header as data. The address of such an
- * object is the address right behind its header. They may change in any version: only the
+ * object is the address right behind its header. The functions may change in any version: only the
  * releasepool.hpp of the same version uses them. */
 
 typedef struct rp_header_layout {
@@ -757,13 +757,13 @@ typedef struct rp_header_layout {
  * each reference; 2 in a library with the feature `leak-detection`. */
 extern const uint32_t rp_checked;
 
-/* Returns the layout of headers, for a comparison with that which the program was compiled with.
+/* Returns the layout of headers, to be compared with the layout that the program was compiled with.
  * Ownership: none.
  * Threads: any thread. Errors: none. */
 rp_header_layout rp_header_layout_get(void);
 
-/* The context of a thread, which leads to the library's thread-locals. A thread that keeps its address saves
- * several calls of the dynamic linker for each object. */
+/* The context of a thread, which leads to the library's thread-locals. A thread that keeps
+ * the context's address saves several calls of the dynamic linker for each object. */
 typedef struct rp_thread_context rp_thread_context;
 
 /* Returns the context of the calling thread, which is always the same.
@@ -794,12 +794,12 @@ void *rp_memory_alloc(const rp_thread_context *here, size_t size, size_t align);
  * Threads: any thread. Errors: none. */
 void rp_memory_free(const rp_thread_context *here, void *memory, size_t size, size_t align);
 
-/* Records a new object, if rp_checked.
+/* Records a new object. To be called if rp_checked is not 0.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: does nothing if an argument is NULL. */
 void rp_embedded_note(const rp_class *type, void *object);
 
-/* Records that the object, which has one reference, is of this class now, if rp_checked.
+/* Records the new class of an object with one reference. To be called if rp_checked is not 0.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: does nothing if an argument is NULL. */
 void rp_embedded_note_class(const rp_class *type, void *object);

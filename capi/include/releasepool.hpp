@@ -183,8 +183,8 @@ inline bool check_layout() noexcept {
 
 inline const bool layout_is_ours = check_layout();
 
-// Caches the calling thread's context, for calls that are made for each object: one instruction reaches a
-// thread-local of the program itself.
+// Caches the thread's context for calls that are made for each object: a thread-local of the
+// program itself is read by one instruction.
 struct Context {
     static inline thread_local const rp_thread_context* own = nullptr;
 
@@ -401,7 +401,7 @@ struct HasFixedBase<T, std::void_t<decltype(static_cast<T*>(std::declval<Object*
 template <class T> inline constexpr bool is_object = std::is_base_of_v<Object, std::remove_cv_t<T>>;
 
 // True if a Ref<U> converts to a Ref<T>: T is U, or a base of U that derives from Object, as only
-// these tell where the payload is.
+// such bases tell where the payload is.
 template <class U, class T>
 using Converts = std::conjunction<
     std::is_convertible<U*, T*>,
@@ -423,7 +423,7 @@ struct Access {
         return reinterpret_cast<Object*>(static_cast<char*>(payload) - sizeof(Object));
     }
 
-    // Returns the payload of an object, which is not null.
+    // Returns the payload of `object`, which must not be null.
     template <class T> static void* payload(T* object) noexcept {
         if constexpr (is_object<T>) {
             return static_cast<const Object*>(object)->rp_payload();
@@ -435,7 +435,7 @@ struct Access {
         return object == nullptr ? nullptr : payload(object);
     }
 
-    // Returns the object of a payload, which is not null.
+    // Returns the object of `payload`, which must not be null.
     template <class T> static T* from_payload(void* payload) noexcept {
         if constexpr (!is_object<T>) {
             return static_cast<T*>(payload);
@@ -492,8 +492,8 @@ struct Access {
 
 #if RP_TABLE_NAMES
     // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
-    // was compiled without RTTI, or is CountedObject, as it is while the destructor of that class
-    // runs. The word before the first function points to the class's type_info.
+    // was compiled without RTTI, or is CountedObject: each object has that class's pointer while
+    // ~CountedObject runs. The word before the first function points to the class's type_info.
     static void name_table(const void* table, char* to, std::size_t size) noexcept {
         const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
         if (type == nullptr || *type == typeid(CountedObject)) {
@@ -870,7 +870,7 @@ private:
     detail::Handle<rp_weak, rp_weak, rp_weak_retain, rp_weak_release> weak_;
 };
 
-// A pool of the calling thread, for the stack: current until it is closed.
+// A pool for the stack, current until it is closed, except while a pool opened inside it is open.
 class AutoreleasePool {
 public:
     explicit AutoreleasePool(const char* name = nullptr) noexcept {

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignC
 /// # Safety
 /// The pointer is null or from [`rp_class_new`].
 pub(crate) unsafe fn class(class: *const ForeignClass) -> Outcome<&'static ForeignClass> {
-    // SAFETY: classes live as long as the process.
+    // SAFETY: by the contract, `class` is null or a class, and classes live as long as the process.
     Ok(unsafe { &*non_null(class.cast_mut(), "type")?.as_ptr() })
 }
 

@@ -48,8 +48,8 @@ pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
 };
 
 std::thread_local! {
-    /// The thread's context. C++ keeps its address, which is valid until the thread ends, as it has
-    /// no destructor.
+    /// The thread's context. C++ keeps its address, which is valid until the thread ends, as this
+    /// thread-local has no destructor.
     static CONTEXT: Cell<Option<ThreadContext>> = const { Cell::new(None) };
 }
 
@@ -239,7 +239,7 @@ unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
     thin.as_ptr().cast()
 }
 
-/// Moves the reference of a new object into the current pool.
+/// Moves a reference into the current pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_autorelease(here: *const c_void, at: *mut c_void) {
     // SAFETY: releasepool.h requires the calling thread's context as `here`, and as `at` an object
@@ -284,7 +284,7 @@ const NAME_BYTES: usize = 1024;
 fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
     let table: *const c_void = std::ptr::with_exposed_provenance(table);
     let function = NonNull::new(name as *mut c_void)?;
-    // The library that defined the class may have been unloaded, and `table` may be any word.
+    // The shared library that defined the class may have been unloaded; `table` may be any word.
     let is_whole = table.cast::<usize>().is_aligned();
     if !is_whole
         || !is_static(NonNull::new(table.cast_mut())?.cast())

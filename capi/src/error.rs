@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Status {
-    /// The call has done what it says.
+    /// The call has succeeded.
     Ok = 0,
     /// A pointer that must not be null is null.
     Null = 1,
@@ -23,9 +23,9 @@ pub enum Status {
     WrongThread = 4,
     /// The token belongs to another manager.
     WrongManager = 5,
-    /// The pool is being drained further up the call stack.
+    /// The pool is being drained, or the loop makes a frame, further up the call stack.
     Draining = 6,
-    /// The thread or loop does not take anything any more.
+    /// The thread or loop takes no posts any more.
     Closed = 7,
     /// There is no memory.
     NoMemory = 8,
@@ -33,7 +33,7 @@ pub enum Status {
     Panic = 9,
     /// The deadline has passed.
     TimedOut = 10,
-    /// This build of the library lacks the function's feature, or the thread is ending.
+    /// This build of the library lacks the function's feature, or the thread is ending or gone.
     Unavailable = 11,
 }
 

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn rp_handoff_drain_on(
     unsafe { fill("rp_handoff_drain_on", sent, drain) }
 }
 
-/// Releases all entries here.
+/// Releases all entries on the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain(at: *mut HandoffPool, released: *mut usize) -> Status {
     // SAFETY: releasepool.h requires a pool as `at` that no other thread uses now, and a `released`

@@ -11,8 +11,8 @@
 //! * [`memory`]: the allocators
 //! * [`report`]: figures, dumps, leaks, events
 //!
-//! Every function catches panics, and returns [`Status::Panic`](error::Status::Panic) for them. C
-//! functions that the library calls must not unwind.
+//! A panic makes a function return [`Status::Panic`](error::Status::Panic) or its value for errors;
+//! [`embedded`] names exceptions. C functions that the library calls must not unwind.
 
 pub mod class;
 mod class_names;

@@ -155,8 +155,8 @@ pub extern "C" fn rp_inbox_hook_set(
 pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
     status("rp_inbox_hook_clear", || {
         let at = non_null(at, "hook")?;
-        // SAFETY: releasepool.h requires a hook of `rp_inbox_hook_set` that was not removed as
-        // `at`; nothing writes to `thread`.
+        // SAFETY: releasepool.h requires `at` to be a hook of `rp_inbox_hook_set` that was not
+        // removed; nothing writes to `thread`.
         if unsafe { (*at.as_ptr()).thread } != own_key() {
             return Err(Fault(
                 Status::WrongThread,

@@ -51,8 +51,8 @@ impl From<Drained> for DrainedFigures {
     }
 }
 
-/// Returns the budget for at most `count` releases or, if that is 0, for this time; 0 stands for no
-/// limit.
+/// Returns the budget for at most `count` releases or, if `count` is 0, for `nanoseconds`; if both
+/// are 0, the budget has no limit.
 pub(crate) fn budget(count: usize, nanoseconds: u64) -> Budget {
     match (count, nanoseconds) {
         (0, 0) => Budget::All,
@@ -236,7 +236,7 @@ unsafe fn idle_pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
 pub unsafe extern "C" fn rp_pool_close(pool: *mut Pool) -> Status {
     status("rp_pool_close", || {
         // SAFETY: releasepool.h requires a pool opened in place as `pool`. The destructors that the
-        // drain calls find it closed, and may open it again.
+        // drain calls find the pool closed, and may open one in its place.
         let token = unsafe {
             _ = idle_pool(pool)?;
             ptr::replace(pool, Pool { token: NO_TOKEN }).token

@@ -6,7 +6,7 @@ use releasepool::raw::{key_from_word, key_to_word};
 use releasepool::{PoolManager, ThreadHandle};
 use std::ffi::c_void;
 
-/// Returns the calling thread.
+/// Returns a handle of the calling thread, or an error if the thread is ending.
 fn own() -> Outcome<ThreadHandle> {
     handle(
         PoolManager::global().current_thread(),
@@ -81,8 +81,8 @@ pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut Thread
 /// Gives a handle up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
-    // SAFETY: releasepool.h requires a handle of a function of this file as `at`, which the caller
-    // gives up.
+    // SAFETY: releasepool.h requires as `at` a handle that a function of this file returned, and
+    // that the caller gives up.
     unsafe { free("rp_thread_free", at, "thread") }
 }
 

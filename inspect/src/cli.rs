@@ -32,7 +32,7 @@ pub enum Command {
     Why(About),
     /// Show what refers to an object, or to the objects of a type
     Holders(About),
-    /// Show what an object refers to, or the objects of a type, and what would be freed with them
+    /// Show what an object, or the objects of a type, refer to, and what would be freed with them
     Held(About),
     /// Show what leaks: cycles, references without a holder, pools that nothing drains
     Leaks {
@@ -101,7 +101,7 @@ pub struct From {
     /// A core file
     #[arg(long, value_name = "FILE", group = "source")]
     core: Option<PathBuf>,
-    /// The program of the core file, if it is not where it was
+    /// The program's file, if it is not where the core file says
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "snapshot"])]
     program: Option<PathBuf>,
     /// A snapshot that the command `snapshot` has saved

@@ -44,8 +44,8 @@ use types::Types;
 
 /// Finds what is alive in a program. `library` was read from the same image.
 ///
-/// Costs about a quarter of a second of processor time for a million objects. Scans memory on up to
-/// eight threads.
+/// Costs about a quarter of a second of processor time for a million objects. Scans memory on the
+/// threads of rayon's global pool.
 pub fn discover(image: &dyn Image, library: &Library) -> Graph {
     let layout = &library.layout;
     let regions = Regions::read(image);

@@ -1,4 +1,4 @@
-//! Errors, in words for whoever called: what happened, to what, and what to do.
+//! Errors, whose texts tell the user what happened, to what, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -118,13 +118,13 @@ pub enum Error {
         /// How many bytes the file has.
         found: u64,
     },
-    /// The executable of a core file was not found.
+    /// The executable of a core file cannot be opened, or is no ELF file.
     #[error(
         "the core file needs its program, and {} cannot be opened ({error}); give the right file \
          by --program", .path.display()
     )]
     NoProgram {
-        /// The file that the core names.
+        /// The path given by `--program`, or else the one that the core names.
         path: PathBuf,
         /// Why the file cannot be opened.
         error: io::Error,
@@ -207,7 +207,7 @@ pub enum LayoutError {
          other processes, try those"
     )]
     NoLibrary,
-    /// The note cannot be read, or is no text.
+    /// The note cannot be read, or its form is wrong.
     #[error("the layout note of {module} at {address:#x} cannot be read")]
     Unreadable {
         /// The path of the file.

@@ -10,7 +10,7 @@ pub type NodeId = u32;
 /// The findings in a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Graph {
-    /// The process that this was found in, if it is known.
+    /// The process that the graph is of, if it is known.
     pub process: Option<Process>,
     /// Objects first, by address, then plain allocations, by address.
     pub nodes: Vec<Node>,
@@ -29,8 +29,8 @@ pub struct Graph {
     pub labels: Vec<String>,
     /// How objects were created, as far as the program records it.
     pub creations: Vec<Creation>,
-    /// For each object, in their order, one more than its index into [`creations`](Self::creations),
-    /// or 0; empty if nothing is known of any.
+    /// For each object, in the order of the nodes: one more than the index of its creation in
+    /// [`creations`](Self::creations), or 0 if that is not known; empty if no creation is known.
     pub created: Vec<u32>,
     /// The threads that have used the library.
     pub threads: Vec<ThreadState>,
@@ -147,9 +147,9 @@ pub struct Root {
     pub label: u32,
     /// The node that the word refers to.
     pub to: NodeId,
-    /// Where the word is; 0 for registers.
+    /// Where the word that refers to the node is; 0 for registers.
     pub address: u64,
-    /// How many counted references the root stands for; 0 if it is not known to be counted.
+    /// How many counted references the root stands for; 0 if none is known to be counted.
     pub counted: u32,
 }
 
@@ -163,7 +163,7 @@ pub enum RootKind {
     ForgottenPool,
     /// A message in a thread's inbox.
     Inbox,
-    /// The releases that budgeted drains have left.
+    /// A release that budgeted drains have left.
     Backlog,
     /// A message to a thread that has ended, or a reference that a slot has retired.
     Orphan,
@@ -190,7 +190,7 @@ pub struct ThreadState {
     pub name: Option<String>,
     /// The kernel's id, if known.
     pub tid: Option<u32>,
-    /// The open pools of the thread, the root pool first.
+    /// The open pools of the thread, root pools first.
     pub pools: Vec<PoolState>,
     /// Messages that wait.
     pub inbox: u64,
@@ -248,7 +248,7 @@ impl Graph {
             .map_or("(unknown type)", String::as_str)
     }
 
-    /// Returns the name of a root for people.
+    /// Returns the label of a root, its name for people.
     pub fn label(&self, root: &Root) -> &str {
         self.label_at(root.label)
     }

@@ -7,8 +7,8 @@
 //! has a 32-bit distance, from the beginning of the note's description to a word with the address of
 //! the static, and the name of the static.
 //!
-//! Both sides use names, so fields may move, and names may be added, without a new version. The
-//! version changes if a name gets another meaning, or if a name that is needed here is removed.
+//! The reader goes by names: fields may move and names may be added without a new version. The
+//! version changes if a name gets another meaning, or if one that this reader needs is removed.
 //!
 //! All numbers have limits: a damaged note must not make the reader compute nonsense, or read without
 //! end.
@@ -50,7 +50,7 @@ macro_rules! layout {
                 Ok(layout)
             }
 
-            /// The names that a note must have, apart from `version`.
+            /// The names that a note must have, apart from `version` and `block.sizes`.
             pub const NAMES: &[&str] = &[
                 $($(concat!(stringify!($part), ".", stringify!($field)),)*)*
             ];
@@ -81,10 +81,10 @@ layout! {
 
     /// The count word: shifts in bits, and numbers.
     count: CountLayout {
-        /// Strong references are the 32 bits from this bit on, less [`strong_bias`](Self::strong_bias)
-        /// and wrapping around.
+        /// The first of 32 bits that have the number of strong references, less
+        /// [`strong_bias`](Self::strong_bias) and modulo 2^32.
         strong_shift,
-        /// The number to be added to those 32 bits.
+        /// The number to add to those 32 bits, modulo 2^32.
         strong_bias,
         /// Weak references begin at this bit.
         weak_shift,
@@ -105,7 +105,7 @@ layout! {
         size,
         /// A word that says that this is a type info.
         magic,
-        /// The value of that word.
+        /// The value of that word. A number.
         magic_value,
         /// The address of the function that returns the name of the type.
         type_name,
@@ -115,7 +115,7 @@ layout! {
         align,
         /// The kind of object, one of [`KindLayout`]; a byte.
         kind,
-        /// How many bytes after the beginning of its memory an object has its payload; a word.
+        /// The offset of the payload in an object's memory, in bytes; a word.
         payload_offset,
     }
 
@@ -145,7 +145,7 @@ layout! {
         bucket_count,
         /// The number of slots of the first bucket. A number.
         first,
-        /// How many slots there are in all buckets: a word.
+        /// How many slots were ever handed out to threads, from the first on: a word.
         len,
     }
 
@@ -173,14 +173,14 @@ layout! {
         key_index,
         /// The generation of the slot: 32 bits.
         key_generation,
-        /// The address of the name, and right after it its length in the low 63 bits of a word;
-        /// null if it has none.
+        /// The address of the name, or null if there is none; after it, a word whose low 63 bits
+        /// are the length of the name.
         name,
         /// The kernel's thread id, a word; 0 if unknown.
         tid,
         /// The address of the thread's pools; null if it has none.
         pools,
-        /// The address of what is needed to free blocks; null if it has none.
+        /// The address of the structure with the thread's [batches](BatchesLayout); null if none.
         heaps,
         /// The head of the inbox for releases.
         releases,
@@ -206,7 +206,7 @@ layout! {
         last_frame,
     }
 
-    /// Figures of a thread, and of all that have ended: the static `departed`.
+    /// Figures of a thread. The static `departed` has those of all threads that have ended.
     tally: TallyLayout {
         /// Objects created: a word.
         created,
@@ -215,7 +215,7 @@ layout! {
     }
 
     /// The beginning of a message, in an allocation of its own, or in a dead object's payload. The
-    /// head of an inbox is the address of one; a value below `first` is none.
+    /// head of an inbox is the address of a message if it is at least `first`.
     message: MessageLayout {
         /// The size of the structure.
         size,
@@ -262,7 +262,7 @@ layout! {
         calls,
     }
 
-    /// Places for references that slots have retired and that wait for pins: the static `retired`.
+    /// Places for references that slots have retired, until pins end: the static `retired`.
     retired: RetiredLayout {
         /// The size of a place.
         size,
@@ -284,8 +284,8 @@ layout! {
         size,
         /// The address of the next participant.
         next,
-        /// The address of the newest page of references that slots gave up, whose `below` counts its own
-        /// entries, too; 0 or 1 if none.
+        /// The address of the newest page of references that slots have retired; 0 or 1 if none.
+        /// The `below` of such a page counts the page's own entries, too.
         queue,
         /// The address of the newest of the thread's pins.
         pins,
@@ -335,11 +335,11 @@ layout! {
         record,
         /// The [link](LinkLayout) of the pools, once the thread has ended while guards were open.
         link,
-        /// The address of the first message that was taken out, newest first.
+        /// The first of the releases taken out of the inbox, newest first: an address.
         newest_first,
-        /// The address of the first message that was taken out and reversed.
+        /// The first of the releases taken out and then reversed, oldest first: an address.
         oldest_first,
-        /// The address of the first closure that was taken out.
+        /// The first of the closures taken out of the inbox, oldest first: an address.
         posted,
     }
 
@@ -362,7 +362,7 @@ layout! {
         kind,
         /// If the item has entries: the [entries](EntriesLayout).
         entries,
-        /// If the item has dead objects: a [list](ListLayout) of their payloads.
+        /// If the item has dead objects: a [list](ListLayout) of the addresses of their payloads.
         dead,
     }
 
@@ -384,8 +384,8 @@ layout! {
         stack,
         /// The kind of pool, one of [`PoolKindLayout`]: a byte.
         kind,
-        /// The address of the name, and right after it its length in the low 63 bits of a word;
-        /// null if it has none.
+        /// The address of the name, or null if there is none; after it, a word whose low 63 bits
+        /// are the length of the name.
         name,
     }
 
@@ -511,13 +511,13 @@ layout! {
 /// The largest size or offset.
 const LARGEST: u64 = 1 << 20;
 
-/// The most places for retired references, batches, and pools in a chunk.
+/// The most places for retired references, batches, and pools in one array.
 const MOST: u64 = 1 << 12;
 
 /// The most different sizes of blocks.
 const MOST_SIZES: usize = 1 << 10;
 
-/// Returns the number of this name.
+/// Returns the number of this name, or an error if it is outside of its limits.
 fn checked(names: &Names, name: &str) -> Result<u64, LayoutError> {
     let (least, most) = limits(name);
     let number = names.number(name)?;
@@ -528,7 +528,7 @@ fn checked(names: &Names, name: &str) -> Result<u64, LayoutError> {
     }
 }
 
-/// Returns the least and the greatest number of this name.
+/// Returns the least and the greatest number that this name may have.
 fn limits(name: &str) -> (u64, u64) {
     match name {
         "type_info.magic_value" | "page.tag_value" | "slot.phase_mask" | "slot.live" => {

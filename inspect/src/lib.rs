@@ -1,5 +1,5 @@
-//! Shows what is alive in a program that uses `releasepool`, what holds it, and what leaks, from
-//! outside: of a running process, or from a core file.
+//! Shows from outside what is alive in a program that uses `releasepool`, what holds it, and what
+//! leaks. Reads the memory of a running process, or a core file.
 //!
 //! From memory to verdicts, each step uses only those before it, and no files use each other in a
 //! circle:

@@ -29,7 +29,7 @@ pub struct Library {
     pub threads: Vec<LibThread>,
     /// Pools of threads that have ended while guards were open: forgotten ones, mostly.
     pub detached: Vec<LibThread>,
-    /// The entries of inboxes, backlogs and lists, except those in [`rows`](Self::rows).
+    /// The entries that are in no [row](Self::rows): single messages, dead objects, kept values.
     pub entries: Vec<Entry>,
     /// The rows of entries in pools, and in other pages. There may be millions of entries, so only
     /// their places are here; [`all_entries`](Self::all_entries) reads them.
@@ -42,8 +42,8 @@ pub struct Library {
     pub chunks: Vec<Chunk>,
     /// Memory of the library's own, by address: starts and lengths. Each range is within one
     /// allocation, and all of that allocation is the library's: it must not be searched for
-    /// references, as what it refers to is in [`entries`](Self::entries). Of chunks only the
-    /// headers are here; the blocks are in [`blocks`](Self::blocks).
+    /// references, as [`all_entries`](Self::all_entries) has them. Of chunks only the headers are
+    /// here; the blocks are in [`blocks`](Self::blocks).
     pub own_memory: Vec<(u64, u64)>,
     /// The figures of all threads together.
     pub totals: Totals,
@@ -54,8 +54,8 @@ pub struct Library {
 impl Library {
     /// Reads the library's structures.
     ///
-    /// If several loaded files contain a copy of it, each for itself, this is about the copy that
-    /// has created most objects, and a caveat says so.
+    /// If several loaded files contain copies of the library, the result is about the copy that has
+    /// created most objects, and a caveat says so.
     ///
     /// # Errors
     /// If there is no library, or no copy's layout is known.
@@ -137,7 +137,7 @@ impl Library {
         self.names.address("ledger").ok()
     }
 
-    /// Returns all entries. `memory` is what the library was read from.
+    /// Returns all entries. `memory` is the memory that the library was read from.
     pub fn all_entries<'a>(
         &'a self,
         memory: &'a dyn Memory,

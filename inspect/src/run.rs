@@ -102,9 +102,9 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
 /// How long to wait between the first two looks at a process; later waits are longer.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Looks at a process until nothing seems to leak, but at most `looks` times; at a file once.
-/// Returns what the last look found, and what seemed to leak in all looks before it. Fails if the
-/// looks are of different programs, or if no objects are found although the library counts some.
+/// Looks at a process until nothing seems to leak, at most `looks` times; looks at a file once.
+/// Returns the last graph, and the suspects of earlier looks, among which its leaks are. Fails if
+/// the looks are of different programs, or if the library counts objects and none is found.
 fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunError> {
     let looks = if matches!(source, Source::Pid(_)) {
         looks

@@ -69,7 +69,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
     let mut content = Vec::new();
     let read = FrameDecoder::new(frame).read_to_end(&mut content);
     let graph = read.map_err(|error| error.to_string()).and_then(|_| {
-        // The decoder accepts a frame that lacks its end: a size of zero, and the checksum.
+        // The decoder accepts a frame without its end, which is a zero size and a checksum.
         if !frame
             .split_last_chunk::<4>()
             .is_some_and(|(rest, _)| rest.ends_with(&[0; 4]))

@@ -58,14 +58,14 @@ fn cause(kind: EventKind, rest: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Hashes the site by its file, line and column: the compiler may place one call at several
-/// addresses.
+/// Hashes the site by its file, line and column: the compiler may store the `Location` of one call
+/// at several addresses.
 fn no_pool_cause(type_name: &str, site: Option<&Location<'_>>, manager_id: u64) -> u64 {
     cause(EventKind::NoPool, (type_name, site, manager_id))
 }
 
-/// Adds to the count of an [`EventKind::NoPool`] cause without reporting, even if a report is due;
-/// then the next event with this cause is reported.
+/// Adds `times` to the count of an [`EventKind::NoPool`] cause, and reports nothing. If a report is
+/// due after that, the next event with this cause is reported.
 pub(crate) fn count_no_pool(
     type_name: &str,
     site: &'static Location<'static>,
@@ -82,14 +82,14 @@ pub(crate) fn count_no_pool(
 // The table has a fixed size, so that no memory is allocated under its lock: the global allocator
 // is foreign code, which may itself cause events. A cause is identified by a 64-bit hash.
 
-/// Number of sets. A cause belongs to one set, in which a new cause displaces an older one. Models
-/// have fewer sets, because each execution builds a table on a small stack.
+/// Number of sets. A cause belongs to one set, in which a new cause displaces the one that has not
+/// occurred for longest. In models, each execution builds a table on a small stack: fewer sets.
 const SETS: usize = if CHECKED { 4 } else { 256 };
 const WAYS: usize = 4;
 
 #[derive(Clone, Copy)]
 struct CauseCount {
-    /// The hash of the cause. An unused place has 0, and no occurrences.
+    /// The hash of the cause. An unused entry has 0 here, and 0 occurrences.
     cause: u64,
     occurrences: u64,
     /// Number of occurrences at the last report.
@@ -144,8 +144,8 @@ impl Limiter {
         }
     }
 
-    /// Counts `times` more occurrences, at least one, and adds the cause to the table if it is new.
-    /// Returns the cause's entry.
+    /// Counts `times` more occurrences of the cause; `times` is not 0. Adds the cause to the table
+    /// if it is new, and returns its entry.
     fn add(&mut self, cause: u64, times: u64) -> &mut CauseCount {
         self.now += 1;
         let set = &mut self.sets[cause as usize % SETS];

@@ -20,8 +20,8 @@ pub(crate) struct DrainBegin {
     pub(crate) entries: usize,
 }
 
-/// The figures for the end of a drain's span: how many releases it has made, and, for a drain within a budget, how
-/// many it has left.
+/// The figures for the end of a drain's span: how many releases the drain has made, and how many it
+/// has left; `None` for a drain without a budget.
 pub(crate) type DrainEnd = (usize, Option<usize>);
 
 #[cfg(feature = "tracing")]

@@ -30,8 +30,8 @@ pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
 
 // Places of calls, as events and messages name them.
 
-/// Returns the place, unless it is in the sources of the C interface: the call has then come from C
-/// or C++, whose places are not known.
+/// Returns the place, or `None` if it is in the sources of the C interface: such a call has come
+/// from C or C++, whose places are not known.
 pub(crate) fn known(site: &'static Location<'static>) -> Option<&'static Location<'static>> {
     // Cargo builds both packages in one workspace, so their paths begin alike.
     let own = Path::new(file!()).ancestors().nth(3)?;
@@ -54,7 +54,7 @@ impl fmt::Display for At {
 // Thread labels, by which events name threads.
 //
 // Panics are reported on threads that may have no key, by code in a layer below that of keys. So a
-// thread that gets a key sets the function that reads the thread's label.
+// thread that gets a key also sets, for itself, the function that reads its label.
 
 local! {
     static CURRENT: Cell<fn() -> String> = Cell::new(without_key);
@@ -83,7 +83,7 @@ pub(crate) fn set_current_label(read: fn() -> String) {
     CURRENT.with(|current| current.set(read));
 }
 
-/// Returns a label without the key, which differs for each thread: the name, or an empty string.
+/// Returns the thread's name out of its label, or an empty string: keys differ for each thread.
 pub(super) fn name_in_label(label: &str) -> &str {
     label.rsplit_once(" (").map_or("", |(name, _)| name)
 }

@@ -1,11 +1,11 @@
 //! Objects of C++ that `new` makes and `delete` frees, or that *end by hand*, not by a release: on
-//! the stack, as members of others, or by a `delete` of the user.
+//! the stack, as members of other objects, or by a `delete` of the user.
 //!
-//! A C++ class embeds the header as data of its base class. The last release of such an object calls
-//! its class's destructor, which is a `delete`: it ends the value and then frees the memory by
-//! [`free_by_hand`]. If weak references are left, the memory must stay until they are gone; but only
-//! the call of [`free_by_hand`] tells where the memory begins. So an object is *pending* from the
-//! end of its value until that call, which looks for all pending objects in the memory. A
+//! A C++ class embeds the header as data of its base class. The last release of an object that
+//! `new` made calls a destructor that is a `delete`: it ends the value, then frees the memory by
+//! [`free_by_hand`]. If weak references are left, the memory must stay until they are gone; but
+//! only the call of [`free_by_hand`] tells where the memory begins. So an object is *pending* from
+//! the end of its value until that call, which looks for all pending objects in the memory. A
 //! [`ForeignClass`] that frees an object looks for pending objects among the object's members.
 
 use super::class::{ForeignClass, WORD_BEFORE_HEADER};
@@ -22,18 +22,18 @@ use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An object whose value has ended, and whose memory has not been freed.
+/// An object whose value is ending or has ended, and whose memory has not been freed.
 struct Pending {
     thin: Thin,
     /// True if strong references are left, so that the memory must stay for ever.
     is_kept: bool,
 }
 
-/// Memory that weak references keep: each object in it that has some owns a *share*, an `Arc`.
+/// Memory that weak references keep. Each pending object in it gets a *share*, an `Arc`.
 enum KeptMemory {
     /// Memory that is freed with the last share.
     Whole { begin: NonNull<u8>, layout: Layout },
-    /// The memory of an object, kept by a weak reference to it, which all shares own together.
+    /// The memory of an object that has no share. All shares together own one weak reference to it.
     Object(Thin),
 }
 
@@ -45,7 +45,7 @@ unsafe impl Sync for KeptMemory {}
 
 impl Drop for KeptMemory {
     fn drop(&mut self) {
-        // SAFETY: `keep` made the value from memory that was given up, or from a weak reference.
+        // SAFETY: the value stands for memory that was given up, or owns a weak reference.
         unsafe {
             match *self {
                 Self::Whole { begin, layout } => free_memory(begin, layout),
@@ -59,11 +59,11 @@ impl Drop for KeptMemory {
 type PendingList = ManuallyDrop<UnsafeCell<Vec<Pending>>>;
 
 local! {
-    /// The calling thread's pending objects. Never borrowed while foreign code runs.
+    /// The calling thread's pending objects. The list is never borrowed while foreign code runs.
     static PENDING: PendingList = ManuallyDrop::new(UnsafeCell::new(Vec::new()));
 }
 
-/// The context of a thread for objects that end by hand: the addresses of its thread-locals.
+/// The addresses of the two thread-locals that hold a thread's pending objects and known regions.
 #[derive(Clone, Copy)]
 pub(crate) struct ByHandContext {
     pending: NonNull<PendingList>,
@@ -71,7 +71,7 @@ pub(crate) struct ByHandContext {
 }
 
 impl ByHandContext {
-    /// Returns the context of the calling thread, which stays until the thread ends.
+    /// Returns the context of the calling thread, which is valid until the thread ends.
     pub(crate) fn of_this_thread() -> Self {
         Self {
             pending: PENDING.with(|all| NonNull::from(all)),
@@ -89,7 +89,7 @@ impl ByHandContext {
         unsafe { self.pending.as_ref().with(|all| (*all).is_empty()) }
     }
 
-    /// Returns whether a new block is in memory that the thread has noted.
+    /// Returns whether a new block is in a region that the thread knows to be the library's.
     ///
     /// # Safety
     /// The contract of [`has_no_pending`](Self::has_no_pending).
@@ -105,7 +105,7 @@ fn with_pending<R>(f: impl FnOnce(&mut Vec<Pending>) -> R) -> R {
     PENDING.with(|all| all.with_mut(|all| f(unsafe { &mut *all })))
 }
 
-/// Allocates memory for an object, as C++'s `new` does; `None` if there is none.
+/// Allocates memory for an object, as C++'s `new` does; returns `None` if there is no memory.
 #[inline]
 pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
     let memory = match block_of(layout) {
@@ -119,8 +119,8 @@ pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
     memory
 }
 
-/// Frees memory, as C++'s `delete` does, unless weak references to an object in it are left: then
-/// the last of them frees it.
+/// Frees memory, as C++'s `delete` does, unless references to objects in it are left. If these are
+/// weak, the drop of the last one frees the memory; strong ones keep the memory for ever.
 ///
 /// # Safety
 /// `memory` is from [`alloc_by_hand`] with this layout, or from
@@ -190,7 +190,7 @@ pub(super) unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
 /// Makes the pending members of an object keep the object's memory, by a weak reference to `thin`.
 ///
 /// # Safety
-/// `thin` is an object in this memory, whose value has ended; the caller has a weak reference to it.
+/// `thin` is an object in this memory. Its value has ended; the caller has a weak reference to it.
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn keep_for_members(thin: Thin, memory: NonNull<u8>, layout: Layout) {
@@ -226,7 +226,7 @@ fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
             };
             inside.push(all.remove(at));
         }
-        // Frees the memory of an empty list, as the thread-local has no destructor that would.
+        // Frees the buffer of an empty list, as the thread-local has no destructor to do so.
         if all.is_empty() {
             mem::take(all)
         } else {
@@ -243,7 +243,7 @@ fn push_pending(pending: Pending) {
     with_room(list, |all| all.push(pending));
 }
 
-/// Gives each object of `inside` a share of `memory`, and gives up the object's weak reference.
+/// Frees `memory` once no weak reference to an object of `inside` is left; never, if one `is_kept`.
 ///
 /// # Safety
 /// The objects are in the memory, which is given up, and all values in it have ended.
@@ -252,17 +252,17 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
         return drop(memory);
     }
     if inside.iter().any(|pending| pending.is_kept) {
-        // Strong references to an object that has ended: the memory stays for ever.
+        // An object that has ended still has strong references: the memory stays for ever.
         return mem::forget(memory);
     }
     // SAFETY: each object has the weak reference that `drop_value` or `end_by_hand` has added, and
-    // that is given up here. By their contracts, the word before the header is not used any more.
+    // that is given up here. The values have ended, so nothing uses the words before the headers.
     unsafe {
         let is_root = |pending: &&Pending| ForeignClass::of(pending.thin).is_in_library();
         let root = inside.iter().find(is_root).map(|pending| pending.thin);
         let memory = match root {
-            // The class frees the memory when the object's last weak reference is given up. The
-            // shares take over the weak reference that was added for the memory.
+            // The class of `thin` frees the memory when the last weak reference to `thin` is given
+            // up. The shares take over the weak reference that was added for the memory.
             Some(thin) => {
                 mem::forget(memory);
                 KeptMemory::Object(thin)
@@ -378,7 +378,7 @@ pub enum ForeignPlace {
     Other,
 }
 
-/// Ends the value of an object by hand: in its C++ destructor, which no release has called.
+/// Ends the value of an object by hand: in a C++ destructor that no release has called.
 ///
 /// If the caller's strong reference is the only reference of any kind, the memory may be freed. If
 /// there are weak references, upgrades fail from now on, and the memory stays until they are gone.
@@ -386,11 +386,11 @@ pub enum ForeignPlace {
 /// last two cases the memory must be the library's or static; if `place` says that it is neither,
 /// the process aborts.
 ///
-/// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
-/// destructor has made strong references.
+/// If `is_held` is false, a release has called the destructor: then the memory stays for ever if
+/// the destructor has made strong references.
 ///
 /// # Safety
-/// `thin` is an object of a foreign class whose value is ending, and whose word before the header is
+/// `thin` is an object of a foreign class. Its value is ending, and the word before its header is
 /// not used any more. If its memory is from [`alloc_by_hand`] or a class's
 /// [`alloc_uninit`](ForeignClass::alloc_uninit), [`free_by_hand`] or the class frees it on this
 /// thread. If `place` returns [`ForeignPlace::Static`], the memory stays.
@@ -437,13 +437,13 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
         }
     }
     ledger::died(thin);
-    // `take_value` turns the strong reference into a weak one, which stands for the memory.
+    // Turns a strong reference that is the only one into a weak one, which stands for the memory.
     let is_kept = !object.count.take_value();
     if is_kept {
         report(&describe());
-        // SAFETY: the strong reference of the caller ends here.
+        // SAFETY: the caller's strong reference is still counted.
         unsafe { add_weak(thin) };
-        // As there is a weak reference now, this clears `held`: no later release is the last one.
+        // Clears `held`, as there is a weak reference now: so no later release is the last one.
         let is_unique = object.count.begin_destruction();
         debug_assert!(!is_unique);
     }
@@ -454,7 +454,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
 }
 
 /// Keeps the memory of an object for ever if its destructor, which a release has called, has made
-/// strong references.
+/// strong references. Aborts instead if the memory is not the library's.
 ///
 /// # Safety
 /// `thin` is an object of a foreign class whose value is ending.

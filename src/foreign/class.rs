@@ -1,7 +1,7 @@
 //! Classes of foreign code: type infos that are made at run time, for objects of C and C++.
 //!
-//! An object of such a class has the header of every other object right before its payload, so
-//! handles, pools, inboxes and slots do not know the difference.
+//! An object of such a class has its header right before its payload, as every object has. So
+//! handles, pools, inboxes and slots treat it like any other object.
 
 use super::{by_hand, own_memory};
 use crate::ledger::object_name::{NamePlaces, add_namer};
@@ -37,7 +37,7 @@ pub enum ForeignMemory {
 /// The description of a class: see [`ForeignClass`].
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignClassSpec {
-    /// Returns the name, for reports. Different classes have different functions.
+    /// Returns the name, for reports. Each class needs a function of its own.
     pub name: fn() -> &'static str,
     /// The layout of the whole memory of an object.
     pub layout: Layout,
@@ -45,7 +45,7 @@ pub struct ForeignClassSpec {
     pub payload_offset: usize,
     /// True if foreign code writes the header, as a part of its own structure.
     pub is_embedded: bool,
-    /// Called once for each object, when its last strong reference is given up.
+    /// Ends the value of an object when the last strong reference to it has been given up.
     pub destroy: Option<Destructor>,
     /// The way in which the memory is freed.
     pub memory: ForeignMemory,
@@ -73,8 +73,8 @@ pub struct ForeignClassSpec {
 /// assert!(pool.dump().to_string().contains("Texture"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// On cache lines of its own: all threads read it for each object, and the global allocator might
-// put data beside it that a thread writes for each object.
+// A class has cache lines of its own: all threads read it for each object, and the global allocator
+// might put data beside it that a thread writes for each object.
 #[repr(C, align(128))]
 pub struct ForeignClass {
     info: TypeInfo,
@@ -96,20 +96,20 @@ impl fmt::Debug for ForeignClass {
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = size_of::<Header>();
 
-/// The bytes from the word before a header to the payload. The word is aligned as the header is: on 32-bit
-/// targets, four unused bytes lie between them, as in C++.
+/// The bytes from the word before a header to the payload. The word is aligned as the header is: on
+/// 32-bit targets, four unused bytes lie between the word and the header, as in C++.
 pub(super) const WORD_BEFORE_HEADER: usize = HEADER_BYTES + align_of::<Header>();
 
 impl ForeignClass {
     /// Makes a class; `None` if the payload's offset leaves no room for a header, or for the word
-    /// before it if the destructor frees the memory; if the payload lies outside of the memory, or
-    /// is not aligned; or if the alignment is 4 GiB or more.
+    /// before it if the destructor frees the memory; if the payload lies outside of the memory; if
+    /// memory or payload is not aligned like a header; or if the alignment is 4 GiB or more.
     pub fn leak(spec: ForeignClassSpec) -> Option<&'static Self> {
         let (layout, offset) = (spec.layout, spec.payload_offset);
         let align = u32::try_from(layout.align()).ok()?;
         let first = match spec.memory {
             ForeignMemory::Library => HEADER_BYTES,
-            // `by_hand` writes the word once the value has ended.
+            // `by_hand` writes the word before the header once the value has ended.
             ForeignMemory::Destructor => WORD_BEFORE_HEADER,
         };
         if offset < first
@@ -167,10 +167,10 @@ impl ForeignClass {
         self.info.type_name()
     }
 
-    /// Makes reports name each object of this class by `name`: it gets the word before the object's
-    /// header, and returns the object's name, or `None` for the name of the class. In C++, that
-    /// word leads to the virtual functions of the object's class. Returns whether objects have such
-    /// a word, which they do if the destructor frees their memory.
+    /// Makes reports call `name` for the name of each object of this class. `name` gets the word
+    /// before the object's header, and returns the object's name, or `None` for the class's name.
+    /// In C++, that word leads to the virtual functions of the object's class. Returns whether
+    /// objects have such a word, which they do if the destructor frees their memory.
     ///
     /// `name` may be called on any thread.
     pub fn name_objects_by(
@@ -218,8 +218,8 @@ impl ForeignClass {
     #[inline(always)]
     fn with_info(type_info: &'static TypeInfo) -> &'static Self {
         debug_assert!(type_info.is_foreign);
-        // SAFETY: only `leak` makes such a type info, as the first field of a class, which it has
-        // exposed and which is never freed.
+        // SAFETY: only `leak` makes such a type info, as the first field of a class. `leak` exposes
+        // the class's address, and nothing frees the class.
         unsafe { &*ptr::with_exposed_provenance::<Self>(ptr::from_ref(type_info).addr()) }
     }
 
@@ -246,7 +246,7 @@ impl ForeignClass {
     /// payload.
     ///
     /// # Safety
-    /// The block is of the class's size, and belongs to the caller.
+    /// The block has the size class that [`block`](Self::block) returns, and belongs to the caller.
     #[inline(always)]
     pub(crate) unsafe fn begin_uncounted(&'static self, block: NonNull<u8>) -> NonNull<u8> {
         // SAFETY: the block has room for an object of this layout, by the contract.
@@ -265,9 +265,9 @@ impl ForeignClass {
         }
     }
 
-    /// Makes an object with one strong reference, whose payload is not initialized: returns the
-    /// payload; `None` if there is no memory. Writes nothing but the header, so objects with an
-    /// embedded header must consist of header and payload only.
+    /// Makes an object with one strong reference and an uninitialized payload. Returns the payload;
+    /// `None` if there is no memory. Writes nothing but the header, so objects with an embedded
+    /// header must consist of header and payload only.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create(&'static self) -> Option<NonNull<u8>> {
@@ -276,8 +276,8 @@ impl ForeignClass {
         Some(unsafe { write_header(memory, self.object, &self.info, Count::unique()) })
     }
 
-    /// Allocates the memory of an object, into which foreign code writes the header and the value,
-    /// and counts the object.
+    /// Allocates memory, into which foreign code writes the header and the value of an object, and
+    /// counts the object. Returns `None` if there is no memory.
     #[inline]
     pub fn alloc_uninit(&'static self) -> Option<NonNull<u8>> {
         let memory = self.alloc()?;
@@ -325,7 +325,7 @@ impl ForeignClass {
         }
     }
 
-    /// Records an object whose header foreign code has written, in builds with the ledger.
+    /// Records, in builds with the ledger, a new object with a header written by foreign code.
     ///
     /// # Safety
     /// `thin` is a new object of this class, with its header.
@@ -341,7 +341,7 @@ impl ForeignClass {
         );
     }
 
-    /// Records that an object, whose header foreign code has written, is of this class from now on.
+    /// Records, in builds with the ledger, that an object is of this class from now on.
     ///
     /// # Safety
     /// `thin` is an object of this class, to which there is one reference.
@@ -359,8 +359,8 @@ pub(crate) struct ForeignDestroyer {
 }
 
 impl ForeignDestroyer {
-    /// Returns a destroyer for objects of this type; `None` unless the type is of a foreign class
-    /// with a destructor.
+    /// Returns a destroyer for objects with this type info; `None` unless it is that of a foreign
+    /// class with a destructor.
     #[inline(always)]
     pub(crate) fn begin(type_info: &'static TypeInfo) -> Option<Self> {
         if !type_info.is_foreign {
@@ -373,7 +373,7 @@ impl ForeignDestroyer {
     /// Runs the destructor and frees the memory, as `TypeInfo::destroy` does.
     ///
     /// # Safety
-    /// The caller is the unique owner of the object, which is of the type.
+    /// The caller is the unique owner of the object, which has the type info given to `begin`.
     #[inline(always)]
     pub(crate) unsafe fn destroy(&self, thin: Thin) {
         let class = self.class;

@@ -1,5 +1,5 @@
 //! Finds out whether an address lies in memory that [`free_by_hand`](super::by_hand::free_by_hand) or a
-//! class frees.
+//! foreign class frees.
 
 use crate::object::header::Thin;
 use crate::object::object_memory::block_of;
@@ -8,11 +8,11 @@ use crate::sync::{AddressHasher, PlainMap, array_of, local};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
+/// The bytes of a region: as many as a chunk of blocks has, which is aligned to its size.
 const REGION: usize = 65_536;
 
-/// The regions that have had blocks, or large memory. What was given back to the system stays in the
-/// set, so an object that other code puts there later is taken for one of the library.
+/// The regions of all memory that was ever noted. A region stays in the set when its memory goes
+/// back to the system, so an object that other code puts there later is taken for the library's.
 static REGIONS: PlainMap<usize, (), AddressHasher> = PlainMap::new();
 
 const RECENT: usize = 16;
@@ -43,7 +43,7 @@ pub(crate) fn large_layout(object: Layout) -> Option<Layout> {
     Some(object.align_to(REGION).ok()?.pad_to_align())
 }
 
-/// Notes new memory: a block, or that of [`large_layout`].
+/// Notes new memory: a block, or memory of a [`large_layout`]. `layout` is that of the object.
 #[inline(always)]
 pub(crate) fn note(memory: NonNull<u8>, layout: Layout) {
     KNOWN.with(|known| {
@@ -64,7 +64,7 @@ fn note_regions(known: &KnownRegions, memory: NonNull<u8>, size: usize) {
     }
 }
 
-/// Returns whether the header of an object lies in noted memory.
+/// Returns whether the header of an object lies in a region of noted memory.
 pub(crate) fn contains(thin: Thin) -> bool {
     REGIONS.contains(&((thin.addr().get() - 1) / REGION))
 }

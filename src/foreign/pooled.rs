@@ -1,9 +1,9 @@
 //! Objects of foreign runtimes in pools: GObject, Python, COM, JNI, Objective-C.
 //!
 //! An entry refers to a counted object. So each foreign reference is put into a small counted
-//! object, its *adapter*, whose destructor gives it up: drains and exits treat all entries alike.
+//! object, its *adapter*, whose destructor releases the reference: drains treat all entries alike.
 //!
-//! `RemoteRelease` takes foreign references that are given up where they may not be released.
+//! `RemoteRelease` takes foreign references from threads that may not release them.
 
 use crate::event::{Event, EventKind, words};
 use crate::macros::debug_fields;
@@ -79,14 +79,14 @@ struct Adopted<F: Foreign>(NonNull<F>);
 
 impl<F: Foreign> Drop for Adopted<F> {
     fn drop(&mut self) {
-        // SAFETY: the adapter owns the reference, by the contract of `adopt`, which also says that
-        // it may be given up wherever entries are released.
+        // SAFETY: by the contract of `adopt`, the adapter owns the reference, which may be given up
+        // wherever the pool's entries are released.
         unsafe { F::release(self.0) };
     }
 }
 
-/// A foreign object that a pool keeps alive: free to copy, valid until the pool is drained. It gives out
-/// only the object's address.
+/// A reference to a foreign object that a pool keeps alive: free to copy, valid until the pool is
+/// drained. It gives out only the object's address.
 ///
 /// ```
 /// # use std::ptr::NonNull;
@@ -142,10 +142,10 @@ impl<F> fmt::Debug for ForeignRef<'_, F> {
 }
 
 impl AutoreleasePool {
-    /// Takes over one reference to a foreign object, which the pool gives up with its other entries,
-    /// newest first, and lends the object until then.
+    /// Takes over one reference to a foreign object. The pool gives the reference up with its other
+    /// entries, newest first, and lends the object until then.
     ///
-    /// Costs a block of 24 bytes besides the entry.
+    /// Costs an object of 24 bytes, in a block of 32, besides the entry.
     ///
     /// # Safety
     /// The caller owns one reference and passes it on. The reference may be given up wherever this
@@ -172,9 +172,9 @@ impl AutoreleasePool {
     /// Takes back the newest entry if it is for this foreign object; the caller then owns the
     /// reference again. Returns whether the entry was taken back.
     ///
-    /// For a function that returns an autoreleased object to a caller that retains the object:
-    /// taking it back replaces that retain and a release. Borrows the pool exclusively, so nothing
-    /// that the pool has lent is in use.
+    /// For a caller that would retain an object that a function has just returned autoreleased:
+    /// `take_back` replaces that retain and the pool's release. Borrows the pool exclusively, so
+    /// nothing that the pool has lent is in use.
     ///
     /// # Safety
     /// `object` is of type `F`, if the pool has adopted an object at this address.
@@ -183,7 +183,7 @@ impl AutoreleasePool {
         let Some(thin) = entries.newest(&self.thread_pools().pages) else {
             return false;
         };
-        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        // SAFETY: the entry's reference keeps the object alive (invariant 5 of `pool`).
         if !unsafe { header(thin) }
             .type_info
             .is_named_as::<Adopted<F>>()
@@ -191,16 +191,16 @@ impl AutoreleasePool {
             return false;
         }
         let adapter = thin.cast::<Adopted<F>>();
-        // SAFETY: the type's name says that the entry is an adapter, and each adapter consists of
-        // one address; the entry's reference keeps it alive.
+        // SAFETY: the type's name says that the object is an adapter, and each adapter consists of
+        // one address; the entry's reference keeps the adapter alive.
         if unsafe { adapter.as_ref() }.0 != object {
             return false;
         }
-        // SAFETY: no code has run since `newest` returned the entry.
+        // SAFETY: nothing has changed the entries since `newest` returned the newest one.
         unsafe { entries.pop() };
-        // SAFETY: the entry's reference is ours now; by the contract, its type is `Adopted<F>`.
+        // SAFETY: the entry's reference is ours; by the contract, the object is an `Adopted<F>`.
         let adapter = Ref::try_unwrap(unsafe { Ref::adopt(adapter) });
-        // Each adapter is made for one entry, and nothing else refers to it.
+        // Each adapter is made for one entry, and nothing else refers to the adapter.
         adapter.map_or_else(|_| unreachable!("adapters are not shared"), mem::forget);
         true
     }
@@ -238,8 +238,8 @@ impl AutoreleasePool {
 pub struct ForeignScope<'s>(&'s AutoreleasePool);
 
 impl ForeignScope<'_> {
-    /// Takes over one reference to a foreign object, which is given up when the scope ends, newest first,
-    /// and lends the object until then.
+    /// Takes over one reference to a foreign object, and lends the object until the scope ends. The
+    /// end of the scope gives such references up, newest first.
     ///
     /// # Safety
     /// The caller owns one reference and passes it on. The foreign runtime allows its release on this
@@ -327,8 +327,8 @@ pub struct NotOwner;
 /// GTK's main loop.
 ///
 /// Any thread [pushes](Self::push) references; the owner [drains](Self::drain) now and then, such as
-/// each time that it gets the lock. The owner is bound when the queue is made: by a function that
-/// returns whether the calling thread is the owner at this moment. A drain elsewhere is an error.
+/// each time that it gets the lock. The queue is made with a function that returns whether the
+/// calling thread is the owner at this moment. A drain of references on another thread is an error.
 ///
 /// ```
 /// use releasepool::foreign::{Foreign, NotOwner, RemoteRelease};
@@ -370,8 +370,8 @@ pub struct NotOwner;
 ///
 /// # Why a function names the owner
 /// A queue for one thread would not replace the mutex of PyO3's reference pool, nor JNI's list of
-/// deferred deletions: their owner is whoever holds the lock, and in a Python without one it is
-/// every attached thread, several at a time. Runtimes have a function that answers the question
+/// deferred deletions: their owner is whoever holds the lock. In a Python without that lock, every
+/// attached thread is an owner, several at a time. Runtimes have a function that knows the owner
 /// (`PyGILState_Check`, `GetEnv`, `g_main_context_is_owner`), and a queue for one thread compares that
 /// thread's id: `RemoteRelease::new(move || thread::current().id() == home)`. Tokens such as
 /// `Python<'py>` have lifetimes, so a static could not name their type.
@@ -379,16 +379,16 @@ pub struct NotOwner;
 /// # When not to use it
 /// Where every thread may release the objects, as with most of GObject's, release them at once. For
 /// values of one thread that are not counted by a foreign runtime, [`HomeRef`](crate::HomeRef) needs
-/// neither a drain nor `unsafe`, and [wakes](crate::PoolManager::set_inbox_hook) its home's loop. Nothing
-/// here wakes the owner.
+/// neither a drain nor `unsafe`, and [wakes](crate::PoolManager::set_inbox_hook) its home's loop. A
+/// `RemoteRelease` wakes nobody.
 ///
 /// # The end
-/// When the runtime ends, its owner [closes](Self::close) the queue: later pushes are refused. Dropping
-/// the queue on an owner releases what is left. Dropped elsewhere, it leaks these references, and an
+/// When the runtime ends, the owner [closes](Self::close) the queue: later pushes are refused. A
+/// drop on an owner releases what is left. A drop on another thread leaks these references, and an
 /// [event](crate::event::EventKind::ForeignLeft) says how many. A queue in a static is never dropped.
 ///
 /// # Cost
-/// A push is two atomic exchanges; one in 62, and the next one after a drain, allocates 512 bytes.
+/// A push is two atomic exchanges; one in 62, and the first after a drain, allocates 512 bytes.
 /// A drain of an empty queue is one load, any other drain one exchange for each reference.
 /// Lock-free: no thread waits for another one.
 pub struct RemoteRelease<F: Foreign, C: Fn() -> bool = fn() -> bool> {
@@ -398,8 +398,8 @@ pub struct RemoteRelease<F: Foreign, C: Fn() -> bool = fn() -> bool> {
 
 impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     const_fn! {
-        /// Makes an empty queue. `is_owner` returns whether the calling thread may release objects of
-        /// this type, from now until the call of `drain`, `close` or `drop` that asked returns.
+        /// Makes an empty queue. `is_owner` returns whether the calling thread may release objects
+        /// of this type until the `drain`, `close` or `drop` that has called `is_owner` returns.
         pub fn new(is_owner: C) -> Self {
             Self { given_up: Segments::new(), is_owner }
         }
@@ -414,7 +414,7 @@ impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     ///
     /// # Safety
     /// The caller owns one reference and passes it on. The foreign runtime allows its release on any
-    /// thread for which the queue's function returns true, until the call that asked returns.
+    /// thread on which `is_owner` returns true, until the call that has called `is_owner` returns.
     #[must_use = "if the queue is closed, the reference was not accepted"]
     pub unsafe fn push(&self, object: NonNull<F>) -> bool {
         self.given_up.push(object)
@@ -427,14 +427,14 @@ impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     }
 
     /// Releases all references that were pushed before, in no particular order, and returns their
-    /// number. References that are pushed meanwhile may wait for the next drain. If nothing waits,
-    /// returns 0 on any thread.
+    /// number. References that are pushed during the call may wait for the next drain. If nothing
+    /// waits, returns 0 on any thread.
     ///
     /// # Errors
     /// [`NotOwner`] if the calling thread is not the owner; the references stay.
     ///
     /// # Panics
-    /// With the first panic of a release, after all others have been made.
+    /// With the first panic of a release, after all other releases.
     #[inline]
     pub fn drain(&self) -> Result<usize, NotOwner> {
         if self.is_empty() {
@@ -444,7 +444,7 @@ impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     }
 
     /// Ends the queue, on the owner: releases what is left, as [`drain`](Self::drain) does, and refuses
-    /// all later pushes. A push at the same time is either refused, or its reference released here.
+    /// all later pushes. A push at the same time is refused, or this call releases its reference.
     ///
     /// # Errors
     /// [`NotOwner`] if the calling thread is not the owner; the queue stays open.
@@ -464,7 +464,7 @@ impl<F: Foreign, C: Fn() -> bool> RemoteRelease<F, C> {
     }
 }
 
-/// Releases references, on their owner; then resumes the first panic. Returns their number.
+/// Releases references, on their owner, and resumes the first panic. Returns how many there were.
 fn release_all<F: Foreign>(taken: Taken<F>) -> usize {
     let mut released = 0;
     let mut panics = FirstPanic::default();

@@ -54,8 +54,8 @@ enum Stage<F, R> {
     Done(Result<R>),
 }
 
-/// A call, shared by its caller and the posted message: whichever gets to it first takes the
-/// closure.
+/// A call, shared by its caller and the posted message. The message takes the closure, to run it;
+/// or the caller, if it finds the loop closed first, takes the closure back.
 pub(super) struct Call<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,

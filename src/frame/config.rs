@@ -86,9 +86,9 @@ impl FrameConfig {
         /// Does not wait between frames in [`run`](crate::FrameLoop::run): for hosts that wait for the
         /// display themselves, and for tests.
         ///
-        /// The drain at a frame's end then has no limit and releases everything. To limit it without
-        /// waiting, set a [`frame_time`](Self::frame_time) and call [`tick`](crate::FrameLoop::tick),
-        /// which never waits.
+        /// The drain at a frame's end then has no limit but [`max_drain`](Self::max_drain). To give
+        /// it the rest of a frame's time, without waiting, set a [`frame_time`](Self::frame_time)
+        /// and call [`tick`](crate::FrameLoop::tick), which never waits.
         pub unlimited() => frame_time = None;
 
         /// Limits [`Frame::delta`](crate::frame::Frame::delta), so that the world does not jump after a
@@ -111,8 +111,8 @@ impl FrameConfig {
 
         /// Sets the initial capacity of [`Frame::arena`](crate::frame::Frame::arena); the default is 64 KiB.
         ///
-        /// The arena is allocated when a frame first uses it, and grows between frames to the size that
-        /// a frame needed.
+        /// The arena is allocated when a frame first uses it, and grows after a frame that needed
+        /// more than its capacity.
         pub arena_capacity(bytes: usize) => arena_capacity = bytes;
     }
 

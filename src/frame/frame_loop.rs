@@ -94,7 +94,7 @@ impl FrameLoop {
     /// Creates a loop for the calling thread.
     ///
     /// # Panics
-    /// While the thread's thread-locals are destroyed.
+    /// In destructors of thread-locals, once the thread has ended its use of this crate.
     #[must_use = "a loop makes no frames by itself"]
     pub fn new(config: FrameConfig) -> Self {
         let Some(record) = current::current() else {

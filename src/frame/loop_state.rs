@@ -98,7 +98,7 @@ impl LoopState {
         Ok(())
     }
 
-    /// Returns whether the loop was closed, and has run or dropped what it had accepted.
+    /// Returns whether closing is over: posts have run, were dropped, or were left to the thread.
     pub(super) fn has_ended(&self) -> bool {
         self.timers.lock().has_ended
     }
@@ -114,7 +114,7 @@ impl LoopState {
     }
 }
 
-/// Functions that only the loop calls, on its own thread.
+/// Functions for the loop's own thread, except `change_delayed` and `shrink_delayed`.
 impl LoopState {
     /// Sleeps until a message comes, a delayed post is due, a frame is requested, or the loop is
     /// closed. Does not sleep if drains have left releases.
@@ -155,7 +155,7 @@ impl LoopState {
     /// Returns whether there is a reason for a frame: a closure, or a request. Releases need no
     /// frame.
     pub(super) fn needs_frame(&self) -> bool {
-        // The loop of a thread that is ending cannot sleep any more.
+        // A loop on a thread that is ending cannot sleep any more: it makes frames instead.
         collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
     }
 
@@ -301,7 +301,7 @@ pub(super) struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
     pub(super) frame_requested: bool,
-    /// True once the loop has been closed and has run or dropped what it had accepted.
+    /// True once closing is over: posts have run, were dropped, or were left to the thread.
     has_ended: bool,
 }
 

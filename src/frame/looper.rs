@@ -52,7 +52,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// ```
 pub struct Looper {
     proxy: LoopProxy,
-    /// The thread to join; `None` once it has been joined, or if it must not be joined.
+    /// The thread to join; `None` once `end` has been called.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -120,7 +120,7 @@ impl Looper {
             return Ok(());
         };
         self.ask_to_close();
-        // `own_key` has a key even after the thread's exit.
+        // `own_key` returns the thread's key even after its exit.
         if own_key() == Some(self.thread().key()) {
             return Ok(());
         }

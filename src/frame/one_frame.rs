@@ -68,7 +68,7 @@ impl Frame<'_> {
     ///
     /// # Panics
     /// In the first frame that uses it, if the [capacity](FrameConfig::arena_capacity) exceeds the
-    /// address space. If memory is exhausted, it aborts.
+    /// address space. If memory is exhausted, the process aborts.
     ///
     /// ```
     /// use releasepool::{FrameLoop, frame::FrameConfig};
@@ -86,7 +86,7 @@ impl Frame<'_> {
     }
 
     /// Returns the time since the last frame began, at most [`max_delta`](FrameConfig::max_delta).
-    /// Zero in the first frame, and in the first one after [`resume`](crate::FrameLoop::resume).
+    /// Zero in the first frame, if suspended, and just after [`resume`](crate::FrameLoop::resume).
     pub fn delta(&self) -> Duration {
         self.times.delta
     }
@@ -199,7 +199,7 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 /// | `drained.remaining` is above zero now and then, and goes back | a burst, which is spread over some frames as it should be | nothing |
 /// | `drained.remaining` grows from frame to frame | more is released than the drains get to; memory grows | a larger `min_drain`, a reclaimer, or fewer temporaries |
 /// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::frame::FrameConfig::unlimited) | see `busy` |
-/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`LoopProxy::call`](crate::frame::LoopProxy::call)), or post less often |
+/// | `closures` grows | threads post more, or a frame was late | let posters wait for an answer ([`LoopProxy::call`](crate::frame::LoopProxy::call)), or post less often |
 /// | `panics` above zero | a posted closure has a bug; the frame went on | the [event](crate::event) has its message |
 /// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::frame::Frame::leftover) |
 /// | `steps` is [`max_steps`](crate::frame::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
@@ -234,7 +234,7 @@ pub struct FrameReport {
     /// How many updates were due: 1, or with a [fixed step](crate::frame::FrameConfig::fixed_step) from 0
     /// to [`max_steps`](crate::frame::FrameConfig::max_steps).
     pub steps: u32,
-    /// How long [`run`](crate::FrameLoop::run) slept before the frame; zero for `tick`.
+    /// How long [`run`](crate::FrameLoop::run) waited before the frame; zero for `tick`.
     pub waited: Duration,
     /// The most bytes of the frame's [arena](crate::frame::Frame::arena) in use at once: a guide for
     /// [`arena_capacity`](crate::frame::FrameConfig::arena_capacity).
@@ -258,8 +258,8 @@ local! {
 impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> Carried for Framed<F> {
     fn run(self) {
         let frame = FRAME.with(|frame| frame.replace(ptr::null_mut()));
-        // SAFETY: null, or set by `run_in`, which lends the frame until its message has run, so
-        // during this call. Taking the pointer leaves null, so nothing else has it.
+        // SAFETY: null, or set by `run_in`, which lends the frame until the message has run that
+        // makes this call. Taking the pointer leaves null, so nothing else has it.
         match unsafe { frame.cast::<Frame<'_>>().as_mut() } {
             Some(frame) => (self.0)(frame),
             None => in_own_frame(self.0),

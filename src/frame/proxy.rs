@@ -47,7 +47,7 @@ impl LoopProxy {
     ///
     /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or
     /// that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
-    /// the loop. Takes one allocation and four read-modify-writes; lock-free, unless the loop
+    /// the loop. Takes one allocation and six read-modify-writes; lock-free, unless the loop
     /// sleeps.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl LoopProxy {
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
-    /// closure has run. The closure never runs on another thread.
+    /// closure has begun. The closure never runs on another thread.
     ///
     /// # Panics
     /// With `f`'s panic, if it panics.
@@ -106,7 +106,7 @@ impl LoopProxy {
     ) -> Result<PostId, Closed<F>> {
         let f = Box::new(f);
         let insert = |posts: &mut DelayedPosts| {
-            // The post ends before the wake-up, as the wake hook is foreign code.
+            // This guard ends before the wake-up, as the wake hook is foreign code.
             let Some(_post_in_flight) = self.0.in_flight.begin_post() else {
                 return Err(f);
             };
@@ -178,8 +178,8 @@ impl LoopProxy {
     }
 
     /// Requests a frame from a loop that makes its frames [on
-    /// demand](super::FrameConfig::on_demand). Several requests before that frame count as one.
-    /// Other frame loops and loopers ignore requests.
+    /// demand](super::FrameConfig::on_demand) or, by the wake hook, from a host that calls `tick`.
+    /// Several requests before that frame count as one. Other loops ignore requests.
     pub fn request_frame(&self) {
         if self.0.kind != FRAMES {
             return;

@@ -1,8 +1,8 @@
 //! `HomeRef`: a counted reference to a value that never leaves its thread.
 //!
 //! The object is an ordinary counted object. But its payload begins with the *front*: a message
-//! (the node) and the record of the home. If another thread than the home drops the last reference,
-//! it sends the dead object itself: that takes no allocation, and no access to the value.
+//! (the node) and the record of the home. If a thread other than the home drops the last reference,
+//! that thread sends the dead object itself home, without an allocation or an access to the value.
 //!
 //! ```text
 //! [count word] [type info] [node] [record of the home] value...
@@ -47,8 +47,8 @@ use std::sync::Arc;
 /// # When not to use it
 /// If the value may be destroyed anywhere, use [`Ref`] or `Arc`; if it never leaves the thread,
 /// `Rc`. The home must open pools now and then, or call
-/// [`run_inbox`](crate::PoolManager::run_inbox): otherwise values that others have dropped wait
-/// until the thread ends. [Coming from
+/// [`run_inbox`](crate::PoolManager::run_inbox): otherwise values that other threads have dropped
+/// wait until the home ends. [Coming from
 /// `send_wrapper`](crate::guide::from_arc#coming-from-send_wrapper-and-fragile) compares it.
 ///
 /// # Where it is destroyed
@@ -61,8 +61,8 @@ use std::sync::Arc;
 ///
 /// # Cost
 /// One word, two for trait objects and slices; an object is 40 bytes larger than that of a `Ref`.
-/// `clone` and `drop` are one read-modify-write each; the last drop elsewhere adds a
-/// compare-and-swap. No drop allocates or waits. More than 2³¹ references abort the process.
+/// `clone` and `drop` are one read-modify-write each; the last drop elsewhere adds three.
+/// While the home lives, no drop allocates or waits. More than 2³¹ references abort the process.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, HomeRef};
@@ -80,7 +80,7 @@ use std::sync::Arc;
 #[doc(alias = "ThreadGuard")]
 #[repr(transparent)]
 pub struct HomeRef<T: ?Sized + 'static> {
-    /// Never dropped as a `Ref`, as its last release sends the object home.
+    /// Never dropped as a `Ref`, as the last release of a `HomeRef` sends the object home.
     inner: ManuallyDrop<Ref<ThreadBound<T>>>,
 }
 
@@ -90,16 +90,15 @@ struct MessageFront {
     /// The message, whose target is always the home; its kind says what happens if the home has
     /// ended.
     node: Node,
-    /// The record with the inbox to which the object is sent. The sender takes the `Arc` out, so
-    /// that it can still use the record when the object may already be freed. Nothing else accesses
-    /// this field.
+    /// The record with the inbox to which the object is sent. The sender takes the `Arc` out, to
+    /// use the record when the object may already be freed. Nothing else accesses this field.
     home: Cell<Option<Arc<Record>>>,
 }
 
 // No foreign code, which might panic, runs while the front is being changed.
 impl std::panic::RefUnwindSafe for MessageFront {}
 
-/// The payload of the object.
+/// The payload of a `HomeRef`'s object.
 #[repr(C)]
 pub(super) struct ThreadBound<T: ?Sized> {
     front: MessageFront,
@@ -139,7 +138,7 @@ impl<T> HomeRef<T> {
     ///
     /// # Safety
     /// `home` is the record of the calling thread. If the record takes messages, the thread has
-    /// pools, whose exit runs all messages that it accepted. `kind` is `DestroyAtHome`; or
+    /// pools, whose exit runs all messages that were accepted. `kind` is `DestroyAtHome`; or
     /// `DestroyAnywhere`, if `T: Send`.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
@@ -199,7 +198,7 @@ impl<T: ?Sized> HomeRef<T> {
     /// [`get`](Self::get) does not panic elsewhere: `object.get().map(f)`.
     ///
     /// # Panics
-    /// Elsewhere than at home, naming the type, the home and the calling thread; and if `f` panics.
+    /// Elsewhere than at home; the message names the type and both threads. Also if `f` panics.
     ///
     /// ```
     /// use releasepool::HomeRef;
@@ -315,7 +314,7 @@ unsafe fn front<'a>(thin: Thin) -> &'a MessageFront {
 ///
 /// # Safety
 /// `thin` is an object of a `HomeRef`, for which the caller's `Count::release` returned true. The
-/// caller gives it up.
+/// caller gives the object up.
 #[inline(never)]
 unsafe fn last_release(thin: Thin) {
     // SAFETY: `release` returned true: either the object is dead and belongs to this thread, or
@@ -423,7 +422,7 @@ pub(crate) fn homeless_count() -> u64 {
     HOMELESS.kept.get()
 }
 
-/// Returns type and home of the objects that outlived their home, and how many there are of each.
+/// Returns the numbers of the objects that outlived their home, by type and home.
 pub(crate) fn homeless() -> BTreeMap<(&'static str, String), usize> {
     let mut groups = BTreeMap::new();
     for (_, (name, home)) in KEPT.all() {
@@ -459,8 +458,8 @@ described! {
 /// thread that drops the last reference of any kind frees the memory.
 ///
 /// # When not to use it
-/// If the other reference is on the same thread and the value has one owner, use `std::rc::Weak`
-/// or an index.
+/// If no reference leaves the thread, use `std::rc::Weak`; if the value also has only one owner,
+/// use an index.
 ///
 /// # Cost
 /// One word, two for trait objects and slices. `clone` and `drop` are one read-modify-write each,

@@ -49,8 +49,8 @@ impl<T> HomeRef<T> {
         unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
     }
 
-    /// Asks the thread `home` to make a value, whose home it then is: for a texture that a worker
-    /// needs, and that only the render thread can make.
+    /// Asks the thread `home` to make a value, and so to be its home: for a texture, say, that a
+    /// worker needs, and that only the render thread can make.
     ///
     /// The closure runs where [posted closures](ThreadHandle::post) do: when that thread calls
     /// [`run_inbox`](crate::PoolManager::run_inbox), or in its [`FrameLoop`](crate::FrameLoop) or
@@ -102,8 +102,8 @@ fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<Home
 }
 
 impl<T> PendingHome<T> {
-    /// Returns a reference to the value, or why there will be none; `None` while the home has not
-    /// made it.
+    /// Returns a reference to the value, or the reason why there will be no value; `None` while
+    /// neither is known.
     pub fn try_get(&self) -> Option<Result<HomeRef<T>, NotMade>> {
         let mut outcome = self.shared.outcome.lock();
         // A home makes the value before it closes its inbox, or never.
@@ -116,7 +116,7 @@ impl<T> PendingHome<T> {
     /// Waits for the value.
     ///
     /// # Errors
-    /// [`NotMade`], if there will be no value; and at home, which cannot wait for itself.
+    /// [`NotMade`], if there will be no value; and at home, if the home has yet to make the value.
     ///
     /// # Deadlocks
     /// If the home waits for the calling thread, neither goes on: do not call this under a lock that
@@ -159,7 +159,7 @@ impl<T> PendingHome<T> {
     }
 }
 
-// No foreign code runs under the lock, so a panic leaves nothing half done.
+// A panic leaves nothing half done: under the lock, one assignment sets the outcome.
 impl<T> RefUnwindSafe for Shared<T> {}
 
 debug_fields! { [T] PendingHome<T>: |this| home = this.home, .. }
@@ -195,12 +195,12 @@ pub enum NotMade {
     /// The home ended before it made the value.
     #[error("the home thread ended before it made the value")]
     HomeEnded,
-    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, nor
-    /// [returned its handle](crate::PoolManager::current_thread), so it may never make the value, and could not
-    /// destroy it.
+    /// The thread that was to be the home has no pools: it has never opened one, run its inbox or
+    /// called [`current_thread`](crate::PoolManager::current_thread). So it may never make the
+    /// value, and could not destroy the value.
     #[error("the thread has no pools, so it cannot be a home: open one there, or call run_inbox")]
     NoPools,
-    /// The closure that makes the value panicked, with this message, if it was a text.
+    /// The closure that makes the value panicked. Contains the panic's message, if that is a text.
     #[error(
         "the closure that makes the value panicked{}{}",
         if _0.is_some() { ": " } else { "" },
@@ -217,16 +217,16 @@ pub enum NotMade {
 ///
 /// Any thread may hold a `PendingHome`, look whether the value is there, or wait for it, and then
 /// gets an ordinary [`HomeRef`]. A drop of the `PendingHome` does not cancel: the home makes the
-/// value, and destroys it if nobody has a `HomeRef`. The `PendingHome` holds one itself, so drop it
-/// when you have yours.
+/// value, and destroys it if nobody has a `HomeRef`. The `PendingHome` holds a `HomeRef` itself, so
+/// drop the `PendingHome` when you have your own.
 ///
 /// # When not to use it
 /// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
 /// thread, use [`LoopProxy::call`](crate::frame::LoopProxy::call) or a channel.
 ///
 /// # Cost
-/// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
-/// whether the home still exists. Send and Sync, whatever `T` is.
+/// Two allocations besides the value: for the outcome and for a message. A wait sleeps, and checks
+/// every 20 milliseconds that the home still exists. Send and Sync, whatever `T` is.
 ///
 /// # Example
 /// ```
@@ -250,13 +250,13 @@ struct Shared<T: 'static> {
     decided: Sleeper,
 }
 
-/// `None` until `Shared::decide` sets it; then it does not change.
+/// `None` until `Shared::decide` or `PendingHome::try_get` sets the outcome, which is then final.
 type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
 
 impl<T> Shared<T> {
     /// Decides the outcome, unless it is decided already.
     fn decide(&self, result: Result<HomeRef<T>, NotMade>) {
-        // Dropped at the end, not under the lock, as the destructor is foreign code.
+        // `_late`, a result that came too late, is dropped after unlocking: that runs foreign code.
         let _late = {
             let mut outcome = self.outcome.lock();
             match &*outcome {

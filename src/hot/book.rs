@@ -10,8 +10,8 @@ use std::ptr;
 const NOT_NOTED: u16 = 0;
 const END: u16 = u16::MAX;
 
-/// The births and deaths of handles to one row's objects on one thread, summed over all lives of
-/// the row and all owners of the book.
+/// The births and deaths that one book has counted for one row, summed over all lives of the row
+/// and all owners of the book.
 pub(super) struct Account {
     births: OwnedU64,
     deaths: OwnedU64,
@@ -58,7 +58,7 @@ impl Account {
     }
 }
 
-/// A scan of a row whose object has been let go: one that runs, or one to be continued.
+/// A scan of a row whose object has been let go: it runs, or it is to be continued.
 #[derive(Clone, Copy)]
 pub(super) struct Scan {
     pub(super) row: RowIndex,
@@ -76,16 +76,16 @@ pub(super) struct Scan {
 pub(super) struct Book {
     accounts: [Account; ROWS],
     /// For each row, the next book in the row's list; the last book leads to itself. Null: this
-    /// book is not in that list. The owner writes each link once.
+    /// book is not in that list. A link changes only until the book is in the list.
     links: [AtomicPtr<Book>; ROWS],
     /// Owner only: the links of the queue of noted rows. In a queue, each row has its turn.
     notes: [Cell<u16>; ROWS],
     /// Owner only: the queue's first row, plus 1, or [`END`]; and its last row, if there is any.
     first: Cell<u16>,
     last: Cell<RowIndex>,
-    /// Owner only: true if rows have been noted since the last review.
+    /// Owner only: true if rows have been noted since the last [`take_fresh`](Self::take_fresh).
     fresh: Cell<bool>,
-    /// Owner only: an unfinished scan. The scanned row is in the queue only if noted again since.
+    /// Owner only: an unfinished scan. Its row is in the queue only if it was noted again since.
     scan: Cell<Option<Scan>>,
     /// The next book without an owner. The lock of the library guards this link.
     pub(super) next_idle: Cell<Option<&'static Book>>,
@@ -120,8 +120,8 @@ impl Book {
 
     /// Returns the book after this one in the list of a row; this book must be in that list.
     pub(super) fn next(&self, row: RowIndex) -> Option<&'static Book> {
-        // Relaxed: the link was written before the exchange that `Library::first` has read, or
-        // before an earlier exchange of the same list.
+        // Relaxed: the link was written before the exchange whose result `Library::first` has read,
+        // or before an earlier exchange of the same list.
         let next = self.links[row.get()].load(Ordering::Relaxed);
         debug_assert!(!next.is_null(), "it is part of the list");
         // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).

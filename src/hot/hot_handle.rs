@@ -45,8 +45,8 @@ use std::time::Duration;
 ///
 /// # Cost
 /// A place in a table of 1,024 for the process, and 26 KiB for each thread that uses hot objects.
-/// [`new`](Self::new) takes a lock. Keep the owner as long as threads use the object: without it, a
-/// drain after a drop adds up the counts of all threads that have used the object's place.
+/// [`new`](Self::new) takes a lock. Keep the owner while threads use the object: once it is gone,
+/// a drain after a drop of a `HotRef` adds up the counts of all threads that have used the place.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
@@ -81,7 +81,7 @@ pub struct Hot<T: ?Sized + 'static> {
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: in the thread's
-/// teardown, once its pools have gone, clones and drops are read-modify-writes.
+/// teardown, once its pools have gone, clones and drops are read-modify-writes; drops may scan.
 ///
 /// # Panics
 /// None. A drop runs no foreign code: the object [dies elsewhere](Hot#when-the-object-dies). A
@@ -132,9 +132,9 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// Other references, strong and weak, stay valid. An object can be made hot twice; the two
     /// owners and their `HotRef`s are then independent, and both keep the object alive.
     ///
-    /// Takes a lock that all threads share. If there is no room, it scans all objects that were let
-    /// go, and frees the room of those that are dead; their releases become orphans, so no destructor
-    /// runs here.
+    /// Takes a lock that all threads share. If there is no room, scans all objects that were let
+    /// go, and frees the room of those that are dead. Their releases become orphans, so `try_new`
+    /// runs no destructor.
     ///
     /// # Errors
     /// [`HotTableFull`], which gives the reference back, if 1,024 objects are hot already. An
@@ -191,8 +191,8 @@ impl Hot<()> {
     /// other threads have sent, and the *orphans*, which belong to no thread; among these are the
     /// releases of hot objects that [`try_new`](Self::try_new) has found dead, or that died in a
     /// thread's teardown. The result does not count these releases. If a destructor or drain is in
-    /// progress, the outermost drain makes these releases later; and if destructors queue, as in a
-    /// drain with a budget, it also releases the hot objects later.
+    /// progress, the outermost drain makes these releases later; and if destructors only queue
+    /// objects, as in a drain with a budget, `review` releases no hot object.
     ///
     /// Costs a fence, and a load for each place in the table that has ever been used; for each
     /// object that is let go, some nanoseconds for each thread that has ever used the object's
@@ -221,12 +221,12 @@ impl Hot<()> {
     }
 }
 
-/// Releases the hot objects that are dead, and keeps panics. Returns their number.
+/// Releases the hot objects that are dead, and keeps panics. Returns the number of objects.
 pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
-        // In a deep scope, `release` would only queue the objects, but count them as released.
+        // In a deep scope, `release` would only queue the objects, which would count as released.
         return 0;
     }
     review::all(|object| {
@@ -387,8 +387,8 @@ fn table_full(type_name: &'static str) {
 }
 
 /// Reports, once each, the objects that were first seen let go at least a second ago, and orphans
-/// that have waited as long: `Hot::try_new` makes orphans, and a program without pools may call
-/// nothing else. Reads the clock only if an object is let go.
+/// that have waited as long: a program without pools may call nothing else that reports orphans.
+/// Does nothing, and reads no clock, while no object is let go.
 pub(crate) fn overdue() {
     if let_go() != 0 {
         report_overdue();

@@ -48,7 +48,7 @@ pub(super) struct Row {
     life: AtomicU64,
     /// The row's strong reference to the object (invariant 2 of `hot`).
     object: Cell<Option<Thin>>,
-    /// Births and deaths on threads that have given up their book.
+    /// Births and deaths on late threads, which have no book (invariant 5 of `hot`).
     late_births: AtomicU64,
     late_deaths: AtomicU64,
     /// Measures how long the row has been let go.
@@ -68,8 +68,8 @@ impl Row {
         }
     }
 
-    /// Begins a life: a `Hot` owns the row from here on. The caller has taken the row from the list
-    /// of free rows, and gives up a strong reference to `object`.
+    /// Begins a life: a `Hot` owns the row from here on. The caller has claimed the row, and gives
+    /// up a strong reference to `object`.
     pub(super) fn begin(&self, object: Thin) {
         self.object.set(Some(object));
         // Relaxed: the thread that lets the row go got the `Hot` from this thread, and publishes
@@ -151,8 +151,8 @@ pub(crate) struct Table {
     /// The lock is never held while other code runs.
     free: Lock<FreeRows>,
     /// How many rows have ever been taken. Raised before a row's first life begins, and never
-    /// lowered: so a thread that has a handle to an object, or has dropped one, sees its row
-    /// counted.
+    /// lowered: so a thread that has a handle to an object, or has dropped one, sees the object's
+    /// row counted.
     used: Hint,
     /// The number of rows that are not free, for reports.
     pub(super) taken: Counter,
@@ -199,7 +199,7 @@ impl Table {
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that a release is over, or that another thread made it.
+    /// Records that a release is over, or that another thread had taken the object.
     pub(super) fn release_is_over(&self) {
         // Release: pairs with the Acquire in `releases_over`, so that a thread that counts this
         // release as over sees its effects. Model: hot_unreleased.

@@ -59,9 +59,9 @@ impl Library {
         unsafe { first.as_ref() }
     }
 
-    /// Enters a book, which the caller owns, into the list of a row, unless the book is in it. A
-    /// thread that makes or drops a handle calls this first, so that a scan that reads any effect
-    /// of the birth or death finds the book.
+    /// Enters a book, which the caller owns, into the list of a row, unless the book is in it. To
+    /// be called before the book first counts for the row, so that a scan that reads any effect of
+    /// the birth or death finds the book.
     pub(super) fn enter(&self, book: &'static Book, row: RowIndex) {
         if book.is_linked(row) {
             return;
@@ -84,7 +84,7 @@ impl Library {
     }
 }
 
-/// For models; [`LIBRARY`] is never dropped.
+/// For models; elsewhere, [`LIBRARY`] is never dropped.
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 impl Drop for Library {
     fn drop(&mut self) {

@@ -84,7 +84,7 @@ pub(super) fn let_go(row: RowIndex) {
     }
 }
 
-/// Returns the calling thread's book; `None` once the thread has left.
+/// Returns the calling thread's book; `None` on a late thread (invariant 5 of `hot`).
 #[inline(always)]
 fn book() -> Option<&'static Book> {
     let book = MINE.with(|mine| mine.book.get());
@@ -107,7 +107,7 @@ pub(crate) fn book_address() -> Option<usize> {
     book_if_any().map(|book| ptr::from_ref(book).addr())
 }
 
-/// Gives the calling thread a book; returns `None` once the thread has left.
+/// Gives the calling thread a book; returns `None` on a late thread.
 #[cold]
 #[inline(never)]
 fn enter() -> Option<&'static Book> {

@@ -13,8 +13,8 @@ use crate::sync::{SMALL, local};
 use crate::thread::current::current_label;
 use crate::thread::orphans::ORPHANS;
 
-/// At most how often a review of all rows starts again because its releases have let objects go. A
-/// chain of hot objects cannot be longer than the table.
+/// The most rounds that [`all`] makes, as its releases may let objects go for ever. A chain of hot
+/// objects cannot be longer than the table.
 const ROUNDS: usize = 2 * ROWS;
 
 local! {
@@ -23,7 +23,7 @@ local! {
 }
 
 /// Orders the deaths that this thread has counted before the reads of the scans that follow.
-/// Without this fence, a scan may miss a dead object; an object that it finds is dead in any case.
+/// Without this fence, a scan may miss a dead object; an object that it finds dead is dead anyway.
 #[inline]
 fn order_deaths() {
     // SeqCst: of several threads that make this fence after their last death, the last one reads
@@ -57,7 +57,7 @@ fn take_if_dead(row: RowIndex) -> Option<Dying> {
 }
 
 /// If the calling thread has noted rows since it last called this, removes the notes of rows that
-/// are not let go, by one load for each. Returns whether any notes are left. Runs no foreign code.
+/// are not let go, by one load for each. Returns [`Book::has_notes`]. Runs no foreign code.
 pub(super) fn settle(book: &Book) -> bool {
     if book.take_fresh() {
         order_deaths();
@@ -104,16 +104,16 @@ pub(super) fn late(row: RowIndex) {
 }
 
 fn orphan(object: &Dying) {
-    // SAFETY: the row's strong reference, which is given up once; the object is Send and Sync, as
-    // `Hot::try_new` demands.
+    // SAFETY: `object` stands for the row's strong reference, which only the orphan gives up. The
+    // object is Send and Sync, as `Hot::try_new` demands.
     ORPHANS.adopt(unsafe { orphaned_release(object.thin()) });
 }
 
 /// Scans all rows, whichever thread has noted them, and passes the dead objects to `release`, which
-/// gives up the strong reference to each. Starts again if these releases let objects go. Returns the
-/// number of objects.
+/// gives up the strong reference to each. Starts again as long as it finds dead objects, as their
+/// destructors may let others go. Returns the number of objects.
 ///
-/// Does not order deaths: the thread that has counted one scans the row itself, after a fence.
+/// Does not order deaths: a thread that has counted a death scans the row itself, after a fence.
 pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     let mut total = 0;
     for _ in 0..ROUNDS {
@@ -229,8 +229,8 @@ impl Scan {
     }
 }
 
-/// Scans a row at once. Returns its life if its object is dead: its owner has let it go, and no
-/// handle is left.
+/// Scans a row at once. Returns the row's life if the row's object is dead: the owner has let the
+/// object go, and no handle is left.
 fn scan(row: RowIndex) -> Option<Life> {
     let mut scan = Scan::begin(row)?;
     scan.run(&mut || true);
@@ -242,7 +242,7 @@ fn scan(row: RowIndex) -> Option<Life> {
 #[cold]
 #[inline(never)]
 fn overdrawn(row: RowIndex, life: Life) {
-    // If the life has ended already, another thread reports the mistake.
+    // If the life has ended already, the object was released, or another thread reports this.
     if TABLE.row(row).end(life).is_some() {
         ledger::abort(&format!(
             "{}: more HotRefs were dropped than made (thread {})",

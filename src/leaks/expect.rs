@@ -34,8 +34,9 @@ struct Expectation {
 // free an object's memory.
 unsafe impl Send for Expectation {}
 
-/// The expectations of all threads, the oldest first. The lock is std's even in loom builds, as nothing
-/// yields while it is held. No thread allocates meanwhile: the global allocator may drain a pool.
+/// The expectations of all threads, the oldest first. The lock is std's even in loom builds, as
+/// nothing yields while it is held. No thread allocates under the lock: the global allocator may
+/// drain a pool.
 static EXPECTED: Mutex<VecDeque<Expectation>> = Mutex::new(VecDeque::new());
 
 fn with_expected<R>(f: impl FnOnce(&mut VecDeque<Expectation>) -> R) -> R {
@@ -168,7 +169,6 @@ fn report(expectation: &Expectation, strong: usize) {
     event.emit();
 }
 
-/// Says how to find out what keeps the object.
 fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
     let retains = if counted {
         "print leaks::report() to see the retains that have no release".to_owned()

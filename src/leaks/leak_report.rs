@@ -254,13 +254,13 @@ fn names() -> HashMap<usize, &'static str> {
         }
     });
     // Reads names only of objects in the library's own memory: other memory, such as a stack, may
-    // have been given up without a destructor. No lock of the ledger is held: `contains` takes a
-    // lock under which memory is allocated.
+    // have been given up without a destructor. This thread holds no lock of the ledger here, as
+    // `contains` takes a lock under which memory is allocated.
     let thin = |address: usize| NonNull::new(ptr::without_provenance_mut(address));
     named.retain(|&address| thin(address).is_some_and(own_memory::contains));
     let mut known = HashMap::new();
     let name = |address: usize| {
-        // SAFETY: the entry is locked, so the object has not died, and its memory is the library's.
+        // SAFETY: the record is locked, so the object has not died; its memory is the library's.
         let name = index::with_record(address, |record| unsafe { ObjectName::of_record(record) })?;
         let text = known.entry(name.key()).or_insert_with(|| name.get());
         Some((address, *text))
@@ -399,8 +399,8 @@ pub struct PoolHolder {
     /// [`AutoreleasePool::named`](crate::AutoreleasePool::named), or `unnamed`, `root`, `token` or
     /// `handoff`.
     pub pool: &'static str,
-    /// Name and key of the thread that autoreleased the objects into the pool. Pools stay on their
-    /// thread, except for the entries of a handoff pool.
+    /// Name and key of the thread that autoreleased the objects into the pool. The entries are
+    /// still on that thread, except those of a handoff pool.
     pub thread: String,
     /// The number of entries.
     pub entries: usize,
@@ -413,7 +413,7 @@ impl fmt::Display for PoolHolder {
     }
 }
 
-/// Replaces thread numbers by labels.
+/// Returns the pools of `entries`, with the labels of their threads.
 pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
     let label = |((pool, thread), entries)| PoolHolder {
         pool,
@@ -425,20 +425,20 @@ pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
 
 // Retains that have no release.
 
-/// The greatest number of [`Line`]s that are returned for a group.
+/// The greatest number of places of retains that are returned for a group.
 const LINES: usize = 16;
 
-/// Counts the retains and releases of objects of these types, by place and thread, for objects that
-/// are created from here on. Without names, turns the counting off. Reports then show the retains
-/// that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
+/// Counts the retains and releases of objects of these types that are created from here on, by
+/// place and thread, so that reports show the retains that have no release:
+/// [`LeakGroup::unreleased`](super::LeakGroup::unreleased). Without names, turns the counting off.
 ///
 /// A name is the whole name of a type, as [`std::any::type_name`] returns it, or its end: `Texture`,
-/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports list names of which no object
-/// was created.
+/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports list the names that match no
+/// object created since.
 ///
-/// The number of retains without a release is exact; their places are the likeliest ones, as a
-/// reference does not remember where it was retained. So the ledger pairs retains and releases by
-/// these rules:
+/// An object's number of retains without a release is exact (a report adds up 10,000 objects of a
+/// group, and lists 16 places, at most). The places are the likeliest ones: a reference does not
+/// remember where it was retained, so the ledger pairs retains and releases by these rules:
 ///
 /// * A release that a drain makes undoes the retain that became the pool's entry: for
 ///   [`create`](crate::AutoreleasePool::create) the creation; for

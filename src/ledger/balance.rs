@@ -36,7 +36,7 @@ struct Chosen {
     is_met: Setting,
 }
 
-/// The retains and releases of one object.
+/// The retains and releases of each object of a chosen type, by the object's address.
 static LINES_OF: LazyLock<AddressMap<Vec<Line>>> = LazyLock::new(DashMap::default);
 
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
@@ -57,7 +57,7 @@ pub(crate) fn choose(names: impl Iterator<Item = String>) {
     drop(names);
 }
 
-/// Returns the chosen names for which no object has been created since.
+/// Returns the chosen names for which no object has been created since they were chosen.
 pub(crate) fn not_met() -> Vec<String> {
     let Some(_inside) = Inside::enter() else {
         return Vec::new();
@@ -67,7 +67,7 @@ pub(crate) fn not_met() -> Vec<String> {
     not_met.map(|chosen| chosen.name.clone()).collect()
 }
 
-/// Returns whether objects of this type are recorded.
+/// Returns whether retains and releases of objects of this type are recorded.
 #[inline]
 pub(super) fn is_chosen(type_name: fn() -> &'static str) -> bool {
     ON.get() != 0 && is_named(type_name())
@@ -103,13 +103,13 @@ fn is_end(name: &str, full: &str) -> bool {
     })
 }
 
-/// Begins to record an object that is created at `site`. The caller is inside the ledger.
+/// Begins the lines of an object, with its creation at `site`. The caller is inside the ledger.
 pub(super) fn begin(address: usize, site: &'static Location<'static>) {
     let line = line(Place::Site(site), 1, 0);
     LINES_OF.insert(Hidden::new(address), vec![line]);
 }
 
-/// Forgets an object that has died.
+/// Forgets the lines of an object that has died.
 pub(super) fn end(address: usize) {
     if let Some(_inside) = Inside::enter() {
         LINES_OF.remove(&Hidden::new(address));
@@ -171,7 +171,7 @@ fn note_entry(thin: NonNull<u8>, site: &'static Location<'static>, pool: PoolLab
     });
 }
 
-/// Calls `f` with the lines of an object, if it is recorded, and with the line of this call.
+/// Calls `f` with the lines of an object, if it has any, and with the line of this call.
 fn with_lines(
     thin: NonNull<u8>,
     place: Place,
@@ -184,7 +184,7 @@ fn with_lines(
     };
     let address = Hidden::new(thin.addr().get());
     if LINES_OF.contains_key(&address) {
-        // Makes the line before it locks the lines, as it may read symbols.
+        // Makes the line before the lines are locked, as making it may read symbols.
         let call = line(place, retains, releases);
         if let Some(mut lines) = LINES_OF.get_mut(&address) {
             f(&mut lines, call);
@@ -303,8 +303,8 @@ fn same_source_line(a: &Line, b: &Line) -> bool {
     }
 }
 
-/// Pairs releases with the retains that they undo; returns the lines with retains that are left,
-/// and in the field `retains` of each line how many.
+/// Pairs releases with the retains that they undo. Returns the lines that have retains without a
+/// release; the field `retains` of each returned line says how many.
 pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
     let (mut retains, mut releases) = (lines.to_vec(), lines.to_vec());
     // A drain releases entries of its pool.
@@ -352,7 +352,7 @@ local! {
     static RETAINS: Cell<u32> = Cell::new(0);
 }
 
-/// Notes a retain that the caller's caller makes.
+/// Counts a retain that the caller's caller makes, and samples one in [`SAMPLE`] of them.
 #[inline]
 #[track_caller]
 fn sample_retain(thin: NonNull<u8>) {
@@ -369,7 +369,7 @@ fn sample(thin: NonNull<u8>, site: &'static Location<'static>) {
         let is_contended = record.moves.retained(thread, now);
         is_contended.then_some((record.type_name, record.site))
     };
-    // The thread is outside of the ledger here, as the event's hook is foreign code.
+    // Emits the event outside of the ledger, as the event's hook is foreign code.
     if let Some(Some((type_name, created_at))) = with_record(thin.addr().get(), note) {
         Event::new(EventKind::ContendedCount, current_label())
             .of_type(type_name())

@@ -33,7 +33,7 @@ pub(crate) fn capture() -> Box<[usize]> {
     frames.into_boxed_slice()
 }
 
-/// A function of the user, and the line of its call.
+/// A function of the user on the call stack, and the line in it that made the call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
     pub(crate) function: String,

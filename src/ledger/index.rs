@@ -21,7 +21,7 @@ unsafe impl Send for Place {}
 // accesses only read it.
 unsafe impl Sync for Place {}
 
-// This is no `LazyLock`: an allocator that uses this crate must not wait for its initialization.
+// No `LazyLock`: an allocator that uses this crate must not wait until the index is initialized.
 static INDEX: OnceLock<AddressMap<Place>> = OnceLock::new();
 
 /// The number of shards of the index, each with a lock.
@@ -37,7 +37,8 @@ static STALE: Setting = Setting::new(0);
 /// How often a thread that is inside the ledger tries to lock an address's shard, at most.
 const PATIENCE: usize = 1_000;
 
-/// Returns whether all objects, all deaths and all pool entries have been recorded.
+/// Returns whether all objects and all deaths have been recorded. Does not tell whether a thread
+/// inside the ledger has added or released pool entries, which are not recorded either.
 pub(super) fn is_complete() -> bool {
     UNRECORDED.get() == 0 && STALE.get() == 0
 }
@@ -61,7 +62,6 @@ fn index() -> &'static AddressMap<Place> {
     })
 }
 
-/// Counts an object that cannot be recorded.
 #[cold]
 pub(super) fn note_unrecorded() {
     UNRECORDED.add_shared(1);
@@ -76,8 +76,8 @@ pub(super) fn insert(address: usize, record: NonNull<ObjectRecord>) {
     }
 }
 
-/// Takes a record out of the index; the caller then owns it. First calls `f`, as [`with_record`]
-/// does: a thread that no longer finds the record sees the effects of `f`.
+/// Takes a record out of the index; the caller then owns it. First calls `f` with the record, while
+/// its entry is locked: a thread that no longer finds the record sees the effects of `f`.
 pub(super) fn remove(
     address: usize,
     f: impl FnOnce(&ObjectRecord),
@@ -119,7 +119,7 @@ fn remove_inside(
     None
 }
 
-/// Calls `f` with the record of an object, if there is one.
+/// Calls `f` with the record of an object, if there is one. Does nothing inside the ledger.
 ///
 /// `f` must not call foreign code, nor the ledger.
 pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut ObjectRecord) -> R) -> Option<R> {
@@ -154,7 +154,7 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
         let is_same = |holder: &Holder| {
             holder.entries == 0 || holder.label == Some(label) && holder.thread == thread
         };
-        // Free places come after those in use, so a place for the same pool is found before them.
+        // Free places come after those in use, so a place for the same pool is found first.
         match record.holders.iter_mut().find(|holder| is_same(holder)) {
             Some(holder) => {
                 holder.label = Some(label);
@@ -171,8 +171,8 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let mut left = n;
-        // Looks for a place of this thread first, then for any: a thread may release entries of a
-        // handoff pool that another thread has added.
+        // Looks for a place of this thread first, then for any: a thread may release entries that
+        // another thread has added to a handoff pool.
         for own in [true, false] {
             for holder in &mut record.holders {
                 if holder.label == Some(label) && (holder.thread == thread) == own {

@@ -72,7 +72,7 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
         }
         begins.then_some(record.site)
     });
-    // Restarts the object's balance: its one reference is the only retain without a release.
+    // Begins the object's balance: its one reference is the only retain without a release.
     if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
         balance::begin(address, site);
     }
@@ -83,8 +83,8 @@ pub(crate) fn died(thin: NonNull<u8>) {
     remove(thin.addr().get(), false);
 }
 
-/// Removes the record of an object whose memory is about to be freed, unless [`died`] has removed
-/// the record before.
+/// Removes the record of an object whose memory is about to be freed. If [`died`] has removed the
+/// record before, notes that the memory of the dead object is freed.
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
     if !remove(address, true) && NOTES_DEATHS {
@@ -184,7 +184,7 @@ fn note_dead(record: &ObjectRecord, freed: bool) {
 }
 
 impl Ring {
-    /// Returns the latest object at this address.
+    /// Returns the object that died last of those that the ring remembers at this address.
     fn latest(&mut self, address: usize) -> Option<&mut Dead> {
         let (newer, older) = self.dead.split_at_mut(self.next);
         let latest_first = newer.iter_mut().rev().chain(older.iter_mut().rev());
@@ -196,10 +196,10 @@ impl Ring {
 
 // Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
-/// Checks that the argument of a raw call is an object that is alive or, for weak references, whose
-/// memory is not freed.
+/// Aborts if the argument of a raw call is no live object; or, for a weak reference, if the memory
+/// of the object is known to be freed.
 ///
-/// Without effect if some object has not been recorded, as the argument might be that object.
+/// Without effect if some object or death was not recorded: the argument might be that object.
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();

@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 /// Returns the name that belongs to the word before a header; foreign code.
 type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
-/// A class whose objects have names of their own. Lives as long as the process.
+/// Names the objects of one type info, each by its word. Lives as long as the process.
 struct Namer {
     places: NamePlaces,
     name: NameOfWord,
     next: OnceLock<Box<Namer>>,
 }
 
-/// The places in a class's objects from which their names are found.
+/// The places in the objects of one type info from which their names are found.
 #[derive(Clone, Copy)]
 pub(crate) struct NamePlaces {
     pub(crate) type_info: *const (),
@@ -40,11 +40,11 @@ unsafe impl Sync for NamePlaces {}
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 
-/// Makes reports name the objects of a class by the word before their header.
+/// Makes reports name the objects of a type info by the word before their header.
 ///
 /// # Safety
-/// All objects of the class have the type info and the word at these places, which can be read while an
-/// object is alive.
+/// All objects of the type info `places.type_info` have its address and the word at these places,
+/// which can be read while an object is alive.
 pub(crate) unsafe fn add_namer(places: NamePlaces, name: NameOfWord) {
     let mut new = Box::new(Namer {
         places,
@@ -77,7 +77,7 @@ impl Namer {
     /// destructor, which writes the word.
     ///
     /// # Safety
-    /// `thin` is an object of the class with readable memory, `back` one of the namer's distances.
+    /// `thin` is an object of the type info, with readable memory; `back` is a field of `places`.
     unsafe fn word(&self, thin: NonNull<u8>, back: usize) -> usize {
         // SAFETY: by the contract of `add_namer`, a word is there, and headers are aligned.
         unsafe { thin.byte_sub(back).cast::<usize>().read_volatile() }
@@ -88,7 +88,7 @@ impl Namer {
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectName {
     of_type: fn() -> &'static str,
-    /// The namer of the class, and the word of the object.
+    /// The namer of the object's type info, and the object's word.
     of_object: Option<(&'static Namer, usize)>,
 }
 
@@ -136,7 +136,7 @@ impl ObjectName {
         }
     }
 
-    /// Returns a number that differs for objects of one type whose names differ.
+    /// Returns two numbers. One of them differs between objects of one type whose names differ.
     pub(crate) fn key(self) -> (usize, usize) {
         (
             self.of_type as usize,

@@ -333,7 +333,7 @@ impl Moves {
         }
     }
 
-    /// Notes a retain; returns whether the object is to be reported.
+    /// Notes a sampled retain; returns whether the object is to be reported.
     pub(super) fn retained(&mut self, thread: u64, now: Duration) -> bool {
         if std::mem::replace(&mut self.thread, thread) == thread {
             return false;

@@ -79,8 +79,8 @@ pub(crate) fn own_number() -> u64 {
     find_own(known)
 }
 
-/// Finds the number of the calling thread again. `known` is the number so far, or 0: the thread may
-/// have got a key since.
+/// Finds the number of the calling thread. `known` is its keyless number, or 0 if it has none yet:
+/// the thread may have got a key since.
 #[cold]
 fn find_own(known: u64) -> u64 {
     let own = match own_key() {

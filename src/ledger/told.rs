@@ -28,7 +28,7 @@ pub(crate) struct ObjectDescription {
     pub(crate) bytes: usize,
 }
 
-/// A call that turns a pointer into a reference.
+/// A call whose argument is a raw pointer to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawCall {
     FromRaw,
@@ -133,7 +133,7 @@ mod label {
     static KNOWN: LazyLock<Mutex<HashMap<&'static str, &'static PoolName>>> =
         LazyLock::new(Mutex::default);
 
-    /// The name of a pool; equal names have equal addresses, by which labels are compared.
+    /// The name of a pool, compared by the address of its text; `of` keeps each text once.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(transparent)]
     pub(crate) struct PoolLabel(&'static PoolName);

@@ -12,8 +12,8 @@
 //!
 //! Dropping the topmost entry lowers the top to where it was before that entry was made. Dropping
 //! another entry marks the entry as a *hole*, and the top skips holes when it reaches them. A guard
-//! that resets the top when it is dropped would not do: new values would overwrite values that were
-//! forgotten, or leaked for the guard's lifetime, since the guard was made.
+//! whose drop resets the top would not do: new values would overwrite values that were forgotten or
+//! leaked while the guard existed.
 //!
 //! `SAFETY` comments cite these invariants by number:
 //!
@@ -25,11 +25,11 @@
 //! 3. Every owner of a value borrows the arena. So during `reset` and the arena's destructor, which
 //!    borrow it mutably, no value has an owner: the values that are left were forgotten or leaked.
 //! 4. While foreign code runs (closures, destructors, formatters, the global allocator) no
-//!    reference to the arena's state is held, and no operation is half done: all state is in cells.
+//!    operation is half done, and no reference to the arena's state is held: all state is in cells.
 //!
 //! From the bottom up:
 //!
-//! * [`overflow`]: values on the heap, which did not fit
+//! * [`overflow`]: values that did not fit, and are on the heap
 //! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
 //! * [`stack_box`]: `StackBox`, which owns a value, and the ways to make values
 //! * `arena_collections`: implements `Allocator` of the crate `allocator-api2`

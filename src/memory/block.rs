@@ -19,17 +19,17 @@
 //!    rounding a block's address down gives its chunk.
 //! 2. A chunk belongs to one heap for ever. It exists at least while one of its blocks is in use or
 //!    in any list but the chunk's own; and a heap exists as long as it has a chunk.
-//! 3. At most one thread owns a heap, and only the owner accesses fields that are not marked as
-//!    shared. Ownership passes only through the mark *idle* of the heap's `RemoteFreeList`. A
-//!    thread owns the heaps that its `ThreadHeaps` and thread-local pointers lead to: the `owner`
-//!    of such a heap is the thread's key, and no other thread frees the heap.
+//! 3. At most one thread owns a heap. Other threads access only `SharedHeader`s, atomics, links
+//!    under the lock of `HEAPS`, and fields that no longer change. Ownership passes only by the
+//!    mark *idle* of a `RemoteFreeList`. A thread owns the heaps to which its `ThreadHeaps` and
+//!    thread-local pointers lead: each has the thread's key as `owner`; no other thread frees it.
 //! 4. A block that is not in use is in exactly one list, whose owner owns the block's links. The
 //!    heap's owner owns the lists of chunks, bins and `PendingBlocks`; a thread owns a batch that
 //!    it gathers; no thread owns a `RemoteFreeList` until one takes all of it.
 //! 5. A heap is freed only once it is *closed*, by the drop of the allocator's last handle. So the
 //!    list of an allocator's heaps may be walked as long as a handle exists.
-//! 6. The provenance of memory that goes to a collection is exposed. A pointer that comes back is
-//!    used only to read the allocator's own pointer to the same memory.
+//! 6. The provenance of a block that goes to a collection is exposed. By that provenance only the
+//!    header of the block's chunk is read; the block is used by the pointer in that header.
 //!
 //! The files, in the order in which an allocation, and then a free, runs through them:
 //!

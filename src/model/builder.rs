@@ -165,8 +165,8 @@ impl Builder {
 
         /// Asserts that all executions, in all modes together, have exactly these outcomes.
         ///
-        /// So a model whose threads no longer interleave fails. A mode that has [outcomes of its
-        /// own](Self::outcomes_in) is checked against those instead.
+        /// So a model fails if its threads no longer interleave. A mode that has [outcomes of its
+        /// own](Self::outcomes_in) must have exactly those, too.
         pub outcomes(outcomes: &[&str]) => outcomes = Some(set(outcomes));
 
         /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
@@ -231,8 +231,8 @@ impl Builder {
     ///
     /// Every execution begins with [`begin`](super::begin) and ends with [`end`](super::end). The
     /// model must be deterministic: it may depend only on the order of its threads' steps and on
-    /// the values that loads return. A process checks one model at a time. Any panic in `f` fails
-    /// the model, even one that `f` would catch.
+    /// the values that loads return. A process checks one model at a time. A panic in `f` fails the
+    /// model even if `f` would catch it; a caught `resume_unwind` does not, as it calls no hook.
     ///
     /// # Panics
     /// With the [`Failure`] if the model fails.
@@ -389,7 +389,7 @@ impl Error for Failure {}
 /// Marks a place at which a [seed](Builder::seeds) may switch threads.
 ///
 /// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
-/// such a place. Without seeds it does nothing.
+/// such a place. Without seeds, `point` only writes to the log of a [replay](Builder::replay).
 #[track_caller]
 pub fn point() {
     crate::sync::settings::user_point(std::panic::Location::caller());

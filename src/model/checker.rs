@@ -303,8 +303,8 @@ fn explained(message: String) -> String {
     format!("{message}\n({more})")
 }
 
-// Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as
-// loom writes it.
+// Files that hold a failing interleaving: the title, lines of `key=value`, an empty line, and the
+// interleaving as loom writes it, which is a *path*.
 
 const TITLE: &str = "releasepool model 1";
 
@@ -334,7 +334,7 @@ impl ModelRun {
         directory.join(name + ".path")
     }
 
-    /// Puts this description before the path that loom has written to `file`.
+    /// Puts the title, name, mode and seed before the path that loom has written to `file`.
     fn complete(&self, file: &Path) -> io::Result<()> {
         let path = std::fs::read_to_string(file)?;
         let mut text = format!("{TITLE}\nname={}\nmode={}\n", self.name, self.mode);

@@ -62,8 +62,8 @@ pub fn quiesce() {
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
-        // SAFETY: `HOMELESS` only holds objects without references, strong or weak, and `take` has
-        // removed this object from the list.
+        // SAFETY: `HOMELESS` holds only dead objects, and `take` has removed this one from the
+        // list; at a model's end, no weak reference to it is left.
         unsafe { header::free(object) };
     };
     HOMELESS.take().map(free).count()

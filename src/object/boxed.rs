@@ -152,8 +152,7 @@ impl<T: ?Sized> From<Box<T>> for Ref<T> {
         }
         // SAFETY: the metadata is that of a pointer to this value, and the address is not null.
         let value = unsafe { NonNull::new_unchecked(pointer_to::<T>(thin, metadata)) };
-        // SAFETY: a new object with its value; the new handle owns the one reference that its count
-        // has.
+        // SAFETY: a new object with its value; the new handle owns the object's one reference.
         unsafe { Self::adopt(value) }
     }
 }

@@ -20,14 +20,14 @@
 //!   any more. If the last reference was the only one of any kind, the word may still count it, as
 //!   no other thread can read the word.
 //! * *being destroyed, or destroyed*: held 0, and one weak reference stands for the destructor and
-//!   for the memory. A raw retain inside the destructor has no effect: without `held`, no release
-//!   is ever the last one.
+//!   for the memory. A raw retain inside the destructor (which builds with checks abort) does not
+//!   revive the object: while `held` is 0, no release is the last one.
 //! * *uninitialized* (`new_cyclic`): strong 0, held 0, weak ≥ 1.
 //!
 //! After publication every change is a read-modify-write, so every change continues the release
 //! sequence of each earlier release. The only exceptions are the stores of a unique owner, before
-//! the destructor and before the object waits in a queue. Strong references abort at 2³¹, weak ones
-//! at 2³⁰; the rest is headroom for threads that count up at once.
+//! the destructor and before the object waits in a queue. More than 2³¹ strong or 2³⁰ weak
+//! references abort the process; higher counts are headroom for threads that add some at once.
 
 use crate::ledger::CHECKS;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -161,8 +161,7 @@ impl Count {
     /// Adds a strong reference; the caller has one.
     #[inline]
     pub(crate) fn retain(&self) -> Result<(), Misuse> {
-        // Relaxed: the caller has a reference, and passes the new one to other threads by means
-        // that synchronize.
+        // Relaxed: the caller has a reference, and passes the new one on by means that synchronize.
         retained(self.0.fetch_add(STRONG, Ordering::Relaxed))
     }
 
@@ -181,8 +180,8 @@ impl Count {
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
         // Relaxed: of the threads that call this, only the one that made the last release can read
-        // this value; `begin_destruction` acquires the earlier operations of other threads. Any
-        // other value means that there were more references than can be counted.
+        // `NONE + HELD`; `begin_destruction` acquires the earlier operations of other threads. Any
+        // other word means more references than can be counted, or a value destroyed already.
         without_weak(self.0.load(Ordering::Relaxed)) == NONE + HELD
     }
 
@@ -226,9 +225,10 @@ impl Count {
     /// destructor runs.
     #[inline]
     pub(crate) fn begin_destruction(&self) -> bool {
-        // Acquire: pairs with the Release of every release, strong or weak. This load reads our own
-        // last release or a later value, which is in the release sequence of every release. There
-        // is no fence, as ThreadSanitizer does not support fences. Model: retain_release_last.
+        // Acquire: pairs with the Release of every release, strong or weak. This load reads the
+        // last release or a later value, which is in the release sequence of every release; or
+        // `is_all` has found a unique owner, and acquired every release. There is no fence, as
+        // ThreadSanitizer does not support fences. Model: retain_release_last.
         let is_unique = self.0.load(Ordering::Acquire) & WEAKS == 0;
         if !is_unique {
             // Relaxed: publishes nothing; upgrades already fail, as `strong` is 0.
@@ -281,8 +281,8 @@ impl Count {
         Ok(false)
     }
 
-    /// If the caller's strong reference is the only one, turns it into a weak reference and
-    /// ownership of the value; no upgrade succeeds afterwards. Returns whether it did.
+    /// If the caller's strong reference is the only strong one, turns it into a weak reference and
+    /// ownership of the value, and returns true; no upgrade succeeds afterwards.
     pub(crate) fn take_value(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
@@ -402,7 +402,7 @@ mod tests {
             if count.begin_destruction() {
                 count.begin_unique_destruction();
             }
-            // A raw retain and release.
+            // A raw retain, in a build without checks.
             count.0.fetch_add(STRONG, Ordering::Relaxed);
             assert!(!count.upgrade().unwrap());
             assert!(count.release().unwrap(), "it may have been the last");

@@ -3,12 +3,12 @@
 //! If a destructor makes a last release, the object is destroyed at once, depth first, as with
 //! `Arc`, until destructors use [`LIMIT`] bytes of stack since the outermost release on this
 //! thread. A deeper last release queues its object, and the outermost release runs the queue. So
-//! shallow structures are destroyed in `Arc`'s order, and a chain of a million nodes takes a few
-//! stack frames more than a chain of a hundred.
+//! shallow structures are destroyed in `Arc`'s order, and a chain of any length takes little more
+//! than [`LIMIT`] bytes of stack.
 //!
 //! While the queue is being run, last releases that are not deep queue their objects, too, as long
 //! as few objects wait. So a chain is freed node by node, from one end to the other: an allocator
-//! that reuses the latest block first then places the next chain in order, too.
+//! that reuses the latest freed block first then places the next chain in order, too.
 //!
 //! This also works during the teardown of a thread, as the state is a thread-local without a
 //! destructor.
@@ -44,7 +44,7 @@ const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 /// The state of the nested releases of a thread.
 struct Nesting {
     /// The stack address of the outermost release, with [`FAR`] flipped unless the mode is
-    /// `DeepOnly`; 0 if no release is in progress.
+    /// `DeepOnly`; 0 if no release is in progress, or a [`settle_scope`] hides those in progress.
     pub(super) base: Cell<usize>,
     pub(super) mode: Cell<QueueMode>,
     /// The queue of dead objects. Never borrowed while other code runs (invariant 7 of `object`);
@@ -114,8 +114,8 @@ impl Nesting {
                 // SAFETY: the queue holds dead objects, each once (invariant 5 of `object`).
                 panics.guard(|| unsafe { destroy_dead(thin) });
             }
-            // Frees the buffer, as the thread-local has no destructor that would free it. The global
-            // allocator is foreign code, and may queue objects meanwhile.
+            // Frees the queue's buffer, as the thread-local has no destructor that would free it.
+            // The global allocator is foreign code, and may queue objects as it frees the buffer.
             drop(self.take());
             if self.is_empty() {
                 break;
@@ -228,7 +228,7 @@ impl ReleaseScope {
         before: None,
     };
 
-    /// Returns whether all objects that destructors release are queued.
+    /// Returns whether this scope queues all objects that destructors release, however shallow.
     pub(crate) fn queues_all(&self) -> bool {
         self.outermost && self.before.is_some()
     }
@@ -287,7 +287,7 @@ impl ReleaseScope {
 
     /// Destroys the objects that nested releases have queued, if this scope is the outermost, and
     /// keeps panics. Repeats until the queue is empty, as dropping the payload of a reported panic
-    /// may queue more objects. Returns whether the queue had any object.
+    /// may queue more objects. Returns whether any object was destroyed.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) -> bool {
         let mut any = false;
         while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
@@ -357,7 +357,7 @@ pub(crate) unsafe fn last_release(thin: Thin) {
     }
 }
 
-/// Destroys a dead object, at once or when the outermost release is done.
+/// Destroys a dead object at once, or queues the object for the outermost release.
 ///
 /// # Safety
 /// The contract of [`destroy_dead`].

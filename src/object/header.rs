@@ -19,8 +19,8 @@ use std::ptr::{self, NonNull, fn_addr_eq};
 pub(crate) struct Header {
     pub(crate) count: Count,
     pub(crate) type_info: &'static TypeInfo,
-    /// A witness for the payload, in models: code marks its accesses to the payload here. Otherwise
-    /// zero-sized.
+    /// A witness for the payload: code marks its accesses to the payload here. Zero-sized, except
+    /// in models.
     payload: Witness,
 }
 
@@ -51,7 +51,7 @@ pub(crate) unsafe fn name_of(thin: Thin) -> ObjectName {
 }
 
 impl Header {
-    /// Tells the model checker that the memory is about to be freed.
+    /// Tells the ledger and the model checker that the memory is about to be freed.
     #[inline(always)]
     pub(crate) fn freed(&mut self) {
         // SAFETY: the payload begins at the end of the header.
@@ -139,8 +139,8 @@ pub(crate) struct ObjectLayout {
     pub(crate) payload_offset: usize,
 }
 
-/// Returns the layout of `prefix` bytes followed by a payload; `None` if the two do not fit the
-/// address space.
+/// Returns the layout of an object with `prefix` bytes or more before its payload; `None` if the
+/// object does not fit the address space.
 pub(super) const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
     let align = if payload.align() > align_of::<Header>() {
         payload.align()
@@ -173,7 +173,7 @@ pub(crate) unsafe fn write_header(
     count: Count,
 ) -> Thin {
     // `tally_created` gives the thread its key, if it has none yet. The ledger needs the key, so
-    // with it the call comes first. Otherwise counting last saves `pool.create` an instruction.
+    // builds with it count first. In others, counting last saves `pool.create` an instruction.
     const FIRST: bool = cfg!(feature = "leak-detection");
     if FIRST {
         tally_created(1);
@@ -257,7 +257,7 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum ObjectKind {
-    /// One value, from the global allocator.
+    /// One value, from the global allocator, or in memory that the destructor of a C++ class frees.
     Sized,
     /// A slice, from the global allocator.
     Slice,
@@ -297,10 +297,10 @@ pub(crate) struct TypeInfo {
     pub(crate) has_destructor: bool,
     /// True if the type info is that of a [`ForeignClass`](crate::foreign::class::ForeignClass).
     pub(crate) is_foreign: bool,
-    /// True if the first words of the memory name a `BlockAllocator`, for whose caps it counts.
+    /// True if the memory begins with a reference to a `BlockAllocator`, for whose caps it counts.
     pub(crate) is_owned: bool,
-    /// The object's block, if the memory is a block, the payload is right after the header, and the
-    /// object has no destructor: drains then need not call `destroy`.
+    /// The size class of the object's block, if the memory is a block that begins with the header,
+    /// and the object has no destructor: drains then need not call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,
     /// Runs the destructor and frees the memory, even if the destructor panics.
     ///

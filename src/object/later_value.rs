@@ -1,7 +1,7 @@
 //! A value on its way to the thread that destroys it: an object whose payload begins with a message.
 //!
 //! Only the message refers to the object, so the value need be `Send` only. The message and the
-//! value share one block.
+//! value share one allocation.
 
 use super::header::{Thin, free, note_write};
 use super::object_memory::{BlockSource, Source};
@@ -12,7 +12,7 @@ use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use std::mem::ManuallyDrop;
 
-/// The payload. The fields are dropped in this order, each even if another one panics.
+/// The payload. The fields are dropped in this order, each even if the drop of another one panics.
 #[repr(C)]
 struct LaterValue<T, G> {
     node: Node,
@@ -21,9 +21,9 @@ struct LaterValue<T, G> {
     guard: G,
 }
 
-/// Makes a message to `target` that destroys `value` there, and then drops `guard`. Message, value
-/// and guard share a block of the process-wide allocator, or memory of the global allocator if no
-/// block fits them.
+/// Makes a message to `target`. The thread that runs the message destroys `value`, and then drops
+/// `guard`. Message, value and guard share a block of the process-wide allocator, or memory of the
+/// global allocator if no block fits them.
 ///
 /// Takes `value` by reference, and so moves it only once, into the message: unoptimized builds copy
 /// a value at each call that takes it by value.

@@ -49,8 +49,7 @@ impl<T> Ref<T> {
         };
         // SAFETY: the payload was just allocated for a `T`.
         unsafe { write_value(payload, ManuallyDrop::into_inner(value)) };
-        // SAFETY: a new object with its value; the new handle owns the one reference that its count
-        // has.
+        // SAFETY: a new object with its value; the new handle owns the object's one reference.
         Ok(unsafe { Self::adopt(payload) })
     }
 
@@ -122,7 +121,7 @@ impl<T> Ref<T> {
     /// ```
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
-        /// A guard: if `f` panics, its destructor counts the object as destroyed.
+        /// A guard whose destructor, if `f` panics, counts the object as destroyed.
         struct Uninitialized<T: 'static>(Weak<T>);
         impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {
@@ -155,8 +154,8 @@ impl<T> Ref<T> {
     }
 }
 
-// Both functions drop the value of an object for which there is no memory. They are out of line and
-// take their arguments by value, so that `Ref::made_in` usually keeps neither in memory.
+// The next two functions drop the value of an object for which there is no memory. They are out of
+// line and take both arguments by value, so that `Ref::made_in` usually keeps neither in memory.
 
 #[cold]
 #[inline(never)]
@@ -281,8 +280,9 @@ impl<T> Ref<[T]> {
     }
 }
 
-/// Gives the object the type info of a `T`, so that the destructor of `T` runs when the object
-/// ends. Returns false if `T` has a destructor and `of_type` returns `None`.
+/// Gives the object the type info that `of_type` returns, so that the destructor of `T` runs when
+/// the object ends. Changes nothing if there are other references or `of_type` returns `None`.
+/// Returns false if `of_type` returns `None` and `T` has a destructor.
 ///
 /// # Safety
 /// `this` was made as a `MaybeUninit<T>` or a slice of them; `of_type` returns the type info of
@@ -351,8 +351,8 @@ impl<T> Ref<MaybeUninit<T>> {
 impl<T> Ref<[MaybeUninit<T>]> {
     /// Turns the reference into a reference to the values that have been written.
     ///
-    /// The object stays the same, unless it was made as an array or moved out of a box: its values
-    /// then move to a new object.
+    /// The object stays the same, unless `T` has a destructor and the object was made as an array
+    /// or moved out of a box: the values then move to a new object.
     ///
     /// # Safety
     /// As for [`MaybeUninit::assume_init`]: all values have been written.

@@ -1,8 +1,8 @@
 //! Memory for objects: of the global allocator, or in blocks.
 //!
 //! Objects in blocks are ordinary `Ref`s; only their type info knows how to free their memory. A
-//! block returns to the heap that its chunk names. If an object is too large for a block, and its
-//! allocator has a cap, its memory names the allocator, for whose caps it counts until it is freed.
+//! block returns to the heap that its chunk names. If no block fits an object, and its allocator
+//! has a cap, the memory names the allocator, and counts for its caps until the memory is freed.
 //!
 //! Each constructor is written once, for all [`Source`]s.
 
@@ -50,8 +50,8 @@ pub(super) struct Owned;
 impl Memory for Global {
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: `Self::alloc` or `BlockSource::alloc_large` made it with this layout; the rest is
-        // the contract.
+        // SAFETY: `Self::alloc` or `BlockSource::alloc_large` made the memory with this layout; the
+        // rest is the contract.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }
@@ -338,8 +338,8 @@ pub(super) fn allocate_slice<T>(len: usize) -> NonNull<[T]> {
     slice
 }
 
-/// Allocates a slice like [`allocate_slice`]. It replaces another slice, so the figures do not
-/// count it.
+/// Allocates a slice like [`allocate_slice`]. The new slice replaces another one, so the figures do
+/// not count it.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
     let object = Slice::<T>::layout_of(len);
@@ -361,8 +361,8 @@ pub(crate) struct PlainDestroyer<'h> {
 }
 
 impl PlainDestroyer<'_> {
-    /// Returns a destroyer for objects of this type; `None` if the thread has no heap for the
-    /// memory, or in builds with the ledger, which calls the global allocator when an object ends.
+    /// Returns a destroyer for objects of this type; `None` if `process_heap` finds no heap, or in
+    /// builds with the ledger, which calls the global allocator when an object ends.
     #[inline(always)]
     pub(crate) fn begin(type_info: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
         if cfg!(feature = "leak-detection") {
@@ -376,8 +376,8 @@ impl PlainDestroyer<'_> {
         Some(Self { type_info, blocks })
     }
 
-    /// Destroys the object if it has the type, the reference is the only one of any kind, and the
-    /// memory is this thread's. Returns whether it did.
+    /// Destroys the object if it has the destroyer's type, the caller's reference is the only one
+    /// of any kind, and the block is of the thread's heap. Returns whether it destroyed the object.
     ///
     /// # Safety
     /// The caller has a strong reference to `thin`, and gives it up if this returns true.
@@ -400,7 +400,7 @@ impl PlainDestroyer<'_> {
         true
     }
 
-    /// Counts the freed blocks; must be called at the end.
+    /// Counts the freed blocks, and completes the last chunk; must be called at the end.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.blocks.end();

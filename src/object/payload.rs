@@ -1,5 +1,5 @@
-//! The payloads of objects: a value, or a slice of values. A value that was moved out of a box has
-//! its payload in [`boxed`](super::boxed).
+//! The payloads of objects: a value, or a slice of values. The payload of a value that was moved
+//! out of a box is in [`boxed`](super::boxed).
 
 use super::header::{Header, ObjectKind, ObjectLayout, Thin, TypeShape, note_write, object_layout};
 use crate::sync::described;
@@ -15,7 +15,7 @@ pub(crate) trait Payload {
     const HAS_DESTRUCTOR: bool;
     /// The shape of objects with memory of the global allocator.
     const SHAPE: TypeShape;
-    /// The layout of these objects, if all have the same.
+    /// The layout of all objects with such a payload; `None` if their layouts differ.
     const LAYOUT: Option<ObjectLayout>;
 
     /// Returns the layout of an object, whose value may have been dropped.

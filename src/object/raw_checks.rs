@@ -1,5 +1,5 @@
-//! Checks that find misuse of raw calls, and overwritten headers, in debug builds and with the
-//! feature `checks`. With the feature `leak-detection`, the [`ledger`] knows the live objects.
+//! Checks for overwritten headers, and for misuse of *raw calls* such as `Ref::from_raw`, in debug
+//! builds and with the feature `checks`. With `leak-detection`, the [`ledger`] knows live objects.
 
 use super::header::{Header, Thin, TypeInfo, header, name_of};
 use crate::ledger::{self, CHECKS, RawCall, abort};
@@ -7,13 +7,13 @@ use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
 use std::ptr::NonNull;
 
-/// The lowest and the highest address of the type infos of all objects made so far. Type infos are
-/// constants of the program and its libraries, so a pointer to one lies in this range. The lowest
-/// address is stored as its complement, as counters begin with 0 and only rise.
+/// The lowest and the highest address of the type infos of all objects and foreign classes made so
+/// far: the type info of each object lies in this range. The lowest address is stored as its
+/// complement, as counters begin with 0 and only rise.
 static LOWEST: Counter = Counter::new();
 static HIGHEST: Counter = Counter::new();
 
-/// Notes the type info of a new object.
+/// Notes the type info of a new object or foreign class, or the new type info of an object.
 #[inline(always)]
 pub(crate) fn note_type_info(type_info: &'static TypeInfo) {
     if CHECKS && !CHECKED {
@@ -86,7 +86,7 @@ fn corrupt(thin: Thin, place: &str) -> ! {
 
 /// Checks the argument of a raw call.
 ///
-/// Null, misaligned and dead pointers, and overwritten headers, abort the process.
+/// Aborts at null and misaligned pointers, overwritten headers and, with the ledger, dead objects.
 #[inline(always)]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn raw_call(payload: *const u8, call: RawCall) {
@@ -105,7 +105,7 @@ pub(super) fn raw_call(payload: *const u8, call: RawCall) {
             ));
         }
         ledger::check_raw_call(thin, call);
-        // SAFETY: the contract of every raw call says that there is an object.
+        // SAFETY: by the contract of every raw call, `thin` is an object with unfreed memory.
         unsafe { header_in(thin, || format!("passed to {name}")) };
     }
 }

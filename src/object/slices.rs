@@ -33,8 +33,9 @@ impl<T: Clone> Ref<[T]> {
     /// Makes a slice with clones of the values, with memory from `blocks`: [`Ref::new_in`] for
     /// slices.
     ///
-    /// An object for a slice has 24 bytes before the values (32 if their alignment is 16); if it is
-    /// larger than 64,768 bytes, or aligned to more than 64, its memory is from the global allocator.
+    /// An object for a slice has 24 bytes before the values, or more if they are aligned to more
+    /// than 8; if the object is larger than 64,768 bytes, or aligned to more than 64, its memory is
+    /// from the global allocator.
     ///
     /// # Panics
     /// If the hard cap is reached; no value is then cloned. If cloning panics; the memory is then
@@ -72,7 +73,7 @@ struct PartialSlice<T: 'static> {
 
 impl<T> PartialSlice<T> {
     /// The number of values before the first address that is a multiple of 16, in memory from the
-    /// global allocator; 0 if no value begins at such an address, or too many come before it.
+    /// global allocator; 0 if no value begins at this address, or more than 2 come before it.
     const UNALIGNED: usize = {
         let offset = Slice::<T>::OFFSET;
         let bytes = offset.next_multiple_of(16) - offset;
@@ -143,8 +144,8 @@ impl<T> PartialSlice<T> {
             }
         }
         let _ = iter.try_for_each(|value| {
-            // Only this test keeps the writes in bounds: the iterator is safe code, whose length
-            // may be wrong.
+            // Only this test keeps the writes in bounds: the iterator is safe code, which may claim
+            // a wrong length.
             if self.filled == self.slice.len() {
                 keep(&mut surplus, value);
                 return ControlFlow::Break(());
@@ -173,8 +174,7 @@ impl<T> PartialSlice<T> {
             more.set_len(0);
             free(old.slice.cast());
         }
-        // SAFETY: a new object with its values; the new handle owns the one reference that its
-        // count has.
+        // SAFETY: a new object with its values; the new handle owns the object's one reference.
         unsafe { Ref::adopt(slice) }
     }
 
@@ -227,8 +227,7 @@ impl<T> From<Vec<T>> for Ref<[T]> {
         let Ok(slice) = unsafe { copied::<T, [T], _>(&values, Global) };
         // SAFETY: the values have moved; the vector only frees its memory.
         unsafe { values.set_len(0) };
-        // SAFETY: a new object with its values; the new handle owns the one reference that its
-        // count has.
+        // SAFETY: a new object with its values; the new handle owns the object's one reference.
         unsafe { Self::adopt(slice) }
     }
 }
@@ -239,8 +238,7 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
         let values = std::mem::ManuallyDrop::new(values);
         // SAFETY: `ManuallyDrop` forgets the values.
         let Ok(slice) = unsafe { copied::<T, [T], _>(&values[..], Global) };
-        // SAFETY: a new object with its values; the new handle owns the one reference that its
-        // count has.
+        // SAFETY: a new object with its values; the new handle owns the object's one reference.
         unsafe { Self::adopt(slice) }
     }
 }
@@ -288,7 +286,7 @@ fn collected<T>(mut iter: impl Iterator<Item = T>, len: usize) -> Ref<[T]> {
 }
 
 /// Collects the values of an iterator that has fewer values than it has claimed, or more; `surplus`
-/// has the first surplus value.
+/// has the first value too many, if there is one.
 #[cold]
 #[inline(never)]
 #[cfg_attr(feature = "leak-detection", track_caller)]

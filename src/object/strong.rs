@@ -100,15 +100,15 @@ impl<T: ?Sized> Ref<T> {
     ///
     /// For logs and tests. It orders nothing: at a count of 1 the other threads have released their
     /// references, but their accesses to the value need not happen before the caller's next one. So
-    /// `unsafe` code that then changes the value is a data race; [`get_mut`](Self::get_mut) tests
-    /// the count and orders.
+    /// `unsafe` code that then changes the value has a data race; [`get_mut`](Self::get_mut) tests
+    /// the counts and orders the accesses.
     pub fn strong_count(this: &Self) -> usize {
         // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.strong()
     }
 
-    /// Returns the number of [`Weak`] references. Other threads may change it at any time; it orders nothing, as
-    /// [`strong_count`](Self::strong_count).
+    /// Returns the number of [`Weak`] references. Other threads may change it at any time. Like
+    /// [`strong_count`](Self::strong_count), this function orders nothing.
     pub fn weak_count(this: &Self) -> usize {
         // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.weak()
@@ -219,8 +219,8 @@ impl<T: ?Sized> Clone for Ref<T> {
     }
 }
 
-/// *Release*. The last release destroys the value on this thread, at once; but inside destructors
-/// that have used more than 32 KiB of stack, only when the outermost release is done (see
+/// *Release*. The last release destroys the value on this thread, at once; but inside destructors,
+/// it may queue the object, which the outermost release or a drain then destroys later (see
 /// [`settle`](crate::object::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]

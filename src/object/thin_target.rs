@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 /// Types whose objects a [`Slot`](crate::Slot) can hold if they are `Send` and `Sync`: every sized
 /// type, `str`, and slices. Sealed.
 ///
-/// A slot is one word, so the length of a `str` or of a slice must stand in the object itself. A
-/// `dyn Trait` has no such length: let the slot hold a `Ref<dyn Trait>`, as
+/// A slot is one word, so the length of a `str` or of a slice must stand in the object itself. The
+/// vtable of a `dyn Trait` need not stand there: let the slot hold a `Ref<dyn Trait>`, as
 /// [`Slot::load_dyn`](crate::Slot::load_dyn) shows. Code that is generic over what slots hold has the
 /// bound `T: ?Sized + ThinTarget + Send + Sync`; for sized types, `T: Send + Sync + 'static` suffices.
 ///
@@ -113,7 +113,7 @@ unsafe impl ThinTarget for str {
 }
 
 /// Returns the number of values in the object of a slice, whatever the object was made of. For
-/// zero-sized values returns 0, unless the object was made as a slice: no other has their number.
+/// zero-sized values returns 0, unless the object was made as a slice and so stores their number.
 ///
 /// # Safety
 /// `thin` is a live object that a `Ref<[T]>` has referred to.
@@ -126,7 +126,7 @@ unsafe fn values_in<T>(thin: Thin) -> usize {
         ObjectKind::Slice | ObjectKind::BlockSlice => return unsafe { length(thin).read() },
         // SAFETY: an object of this kind was made of a box.
         ObjectKind::Boxed => unsafe { boxed::size(thin) },
-        // An array that `unsize!` has made a slice.
+        // The object was made as an array; `unsize!` has turned its `Ref` into one of a slice.
         _ => type_info.bytes,
     };
     bytes.checked_div(size_of::<T>()).unwrap_or(0)

@@ -91,7 +91,7 @@ impl<T> Ref<T> {
         // either the object is dead and belongs to this thread, or more than 2³¹ other references keep
         // it; `was_last` says which (invariant 5 of `object`).
         let count = unsafe { &header(thin).count };
-        // SAFETY: as above.
+        // SAFETY: the reference that is given up here keeps the object alive.
         if !unsafe { checked(thin, count.release()) } || !count.was_last() {
             return None;
         }
@@ -155,7 +155,7 @@ pub trait Renew {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<Self>) -> Ref<Self>;
 
-    /// Allocates an object of the same size and type, with one reference and no value yet.
+    /// Allocates an object of the size and type of `this`, with one reference and no value yet.
     ///
     /// # Safety
     /// `this` is the payload of an object whose memory is not freed.
@@ -189,8 +189,8 @@ impl<T: Clone + 'static> Renew for [T] {
 }
 
 impl<T: ?Sized + Renew> Ref<T> {
-    /// Returns exclusive access to the value. For `T: Clone`, `[T]` of such `T`, `str`, `CStr`,
-    /// `OsStr` and `Path`.
+    /// Returns exclusive access to the value. Exists for `T: Clone`, `[T]` of such `T`, `str`,
+    /// `CStr`, `OsStr` and `Path`.
     ///
     /// If there are other strong references, first clones the value to a new object. If there are
     /// only weak ones, moves the value to a new object; the weak references can then no longer be

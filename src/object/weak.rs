@@ -104,7 +104,7 @@ impl<T: ?Sized> Weak<T> {
 
     /// Returns the number of strong references; 0 after the last release.
     ///
-    /// It orders nothing, as [`Ref::strong_count`]: 0 does not mean that the value has been
+    /// Like [`Ref::strong_count`], it orders nothing: 0 does not mean that the value has been
     /// destroyed, nor that other threads' accesses to it happen before the caller's next step.
     pub fn strong_count(&self) -> usize {
         // SAFETY: `self` keeps the memory.
@@ -112,8 +112,8 @@ impl<T: ?Sized> Weak<T> {
             .map_or(0, |thin| unsafe { header(thin) }.count.strong())
     }
 
-    /// Returns the number of weak references; 0 after the last strong release. It orders nothing, as
-    /// [`Ref::strong_count`].
+    /// Returns the number of weak references; 0 after the last strong release. Like
+    /// [`Ref::strong_count`], it orders nothing.
     pub fn weak_count(&self) -> usize {
         // SAFETY: `self` keeps the memory.
         self.thin()
@@ -191,7 +191,7 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
 }
 
 coercible!(Weak, |this, coerce| {
-    // SAFETY: by the contract, `coerce` keeps the address: the result is the payload of the same
-    // object, and the reference moves into it; or a dangling pointer stays one.
+    // SAFETY: by the contract, `coerce` keeps the address. So the result is the payload of the same
+    // object, and the reference moves into the result; or a dangling pointer stays dangling.
     unsafe { Weak::adopt(coerced(this.into_payload(), coerce)) }
 });

@@ -1,5 +1,5 @@
-//! The functions and types that users call. `Ref::autorelease` is defined here because it needs pools, and
-//! the folder of `Ref` is below `pool`.
+//! The functions and types that users call. `Ref::autorelease` is defined in this folder because it
+//! needs pools, and the folder of `Ref` is in a layer below `pool`.
 //!
 //! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release

@@ -10,9 +10,9 @@ use crate::sync::{const_fn, described, prefetch};
 use page::{Page, PageCache};
 use std::{ptr, slice};
 
-/// While an entry is the newest, the header of the object of the `AHEAD`th newest is prefetched. Waiting for
-/// objects that are not in the cache costs most by far; the destructors of the entries in between take long
-/// enough for the header to arrive.
+/// When a drain reads the newest entry, it prefetches the header of the `AHEAD`th newest entry's
+/// object. Waiting for headers that are not in the cache takes most of a drain's time; the
+/// destructors of the entries in between take long enough for the header to arrive.
 const AHEAD: usize = 9;
 
 /// Prefetches the header of the object of the [`AHEAD`]th newest entry, if the page has as many.
@@ -80,8 +80,8 @@ impl Entries {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // A header lies between the entries of any two pages, so no page's end is another page's
-        // beginning.
+        // `top` may be at the end of a page. No such end equals `first`, as each page has a header
+        // before its entries.
         self.top.get() == self.first.get()
     }
 
@@ -333,7 +333,7 @@ impl Entries {
         }
     }
 
-    /// Returns the place of the next entry, by which a drain sees whether a destructor has added any.
+    /// Returns the next entry's place, by which a drain sees whether destructors add entries.
     #[inline]
     pub(crate) fn mark(&self) -> *mut Thin {
         self.top.get()
@@ -368,7 +368,7 @@ impl Entries {
         leaked
     }
 
-    /// Returns the entries, newest first, without those that are added meanwhile.
+    /// Returns the entries, newest first, without those that are added while the iterator is used.
     ///
     /// # Safety
     /// No entry is taken out while the iterator is used.

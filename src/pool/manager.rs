@@ -3,12 +3,12 @@
 //! `InboxHook` wakes a foreign event loop when something is sent to its thread.
 //!
 //! ```text
-//!  PoolManager (clones) ──> ManagerHandle ─┐ the drop of the last abandons the manager
+//!  PoolManager (clones) ──> ManagerHandle ─┐ the drop of the last handle abandons the manager
 //!                                          ▼
 //!                          ┌─────────────────────────────────┐
 //!                          │ ManagerShared                   │
 //!                          │  id, name, allocator            │ constant
-//!                          │  watermarks                     │ read by each thread when it looks
+//!                          │  watermarks                     │ read anew at each use
 //!                          │  threads: key -> PoolStackStats │ one per thread that uses the manager
 //!                          │  departed                       │ sums of threads that have ended
 //!                          │  changed                        │ wakes `shutdown`
@@ -19,10 +19,10 @@
 //! ```
 //!
 //! 1. Only its own thread touches a `PoolStack`; other threads read its `PoolStackStats`.
-//! 2. A thread is in `threads` from its first use of the manager until its exit, when its figures
-//!    move to `departed`.
-//! 3. When a manager is abandoned, each thread frees its stack of that manager when it next uses a
-//!    manager that is new to it, or when it exits. Open pools keep the stack until they are closed.
+//! 2. A thread is in `threads` from its first use of the manager until it exits or frees its stack
+//!    of the manager; then its figures move to `departed`.
+//! 3. Once a manager is abandoned, each thread frees its stack of that manager when the thread next
+//!    uses a manager that is new to it, or exits. A stack with an open pool stays.
 
 use crate::macros::{debug_fields, setters};
 use crate::memory::block::block_allocator::BlockAllocator;
@@ -50,8 +50,8 @@ use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe};
 use std::sync::Arc;
 
-/// The pools of all threads, each of which has its own stack of them: Cocos2d-x's
-/// `PoolManager::getInstance()`, made for threads.
+/// The pools of all threads, one stack of pools for each thread: what Cocos2d-x's
+/// `PoolManager::getInstance()` is for one thread.
 ///
 /// The process has one [global](Self::global) manager, which [`AutoreleasePool::new`],
 /// [`autoreleasepool`](crate::autoreleasepool()) and [`autorelease`](crate::autorelease) use; most
@@ -67,8 +67,8 @@ use std::sync::Arc;
 ///
 /// # Handles
 /// Clones are handles to the same manager. After the last handle is dropped, open pools stay valid;
-/// a thread releases the entries of its root pool when it next uses a manager that is new to it, or
-/// ends.
+/// each thread releases the entries of its root pool of this manager when the thread next uses a
+/// manager that is new to it, or ends.
 ///
 /// ```
 /// use releasepool::{PoolManager, Ref};
@@ -82,7 +82,7 @@ pub struct PoolManager {
     handle: Arc<ManagerHandle>,
 }
 
-/// The handle that all clones of a `PoolManager` share. The drop of the last one abandons the manager.
+/// A handle of a `PoolManager` and its clones. Dropping a manager's last handle abandons it.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
 }
@@ -98,7 +98,7 @@ lazy! {
 }
 
 impl PoolManager {
-    /// Returns the global manager, which its first use on any thread makes.
+    /// Returns the global manager. The first call, on any thread, makes it.
     pub fn global() -> &'static Self {
         &GLOBAL
     }
@@ -162,8 +162,8 @@ impl PoolManager {
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
     /// value when it next autoreleases while no pool is open, or calls
     /// [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark). A thread that has
-    /// already reported its root pool reports again only when the pool has doubled, or after it has
-    /// been drained, even if the watermark is lower now.
+    /// already reported its root pool reports again only when the pool has doubled, or after the
+    /// pool has been drained, even if the watermark is lower now.
     ///
     /// ```
     /// use releasepool::pool::RootPolicy;
@@ -192,8 +192,8 @@ impl PoolManager {
     ///
     /// May be called at any time, by any thread. Every thread compares its backlog with the new
     /// value at the end of its next budgeted drain. A thread that has already reported its backlog
-    /// reports again only when the backlog has doubled, or after it has been below half of the
-    /// watermark, even if the watermark is lower now.
+    /// reports again only when the backlog has doubled, or after the backlog has been below half of
+    /// the watermark, even if the watermark is lower now.
     pub fn set_backlog_watermark(&self, releases: usize) {
         self.shared().watermarks.backlog.set(releases);
     }
@@ -225,12 +225,13 @@ impl PoolManager {
     /// Opens a pool on the calling thread and returns a token for it: for foreign code, which
     /// cannot hold a guard. In Rust use [`pool`](Self::pool).
     ///
-    /// A pool that is not popped is drained at the end of the scope in which it was pushed, with an
-    /// [event](crate::event::EventKind::TokenLeft): of a closure of
-    /// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll, a callback, a
-    /// drain, or an outer token. The end of a guard's pool leaves it open. At the latest it is drained when
-    /// the thread ends; but pools that are pushed in the destructor of a static, in the last destructors of
-    /// a thread, or without pthread keys in any destructor of a thread-local must be popped.
+    /// A pool that is not popped is drained, with an [event](crate::event::EventKind::TokenLeft),
+    /// at the end of the scope in which it was pushed: a closure of
+    /// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll, a
+    /// callback, a drain, or an outer token. The end of a guard's pool leaves it open. At the
+    /// latest, the thread's end drains it; but pools that are pushed in the destructor of a static,
+    /// in a thread's last destructors or, where there are no pthread keys, in any destructor of a
+    /// thread-local must be popped.
     #[must_use = "the pool stays open until the token is popped"]
     #[track_caller]
     pub fn push(&self) -> PoolToken {
@@ -255,8 +256,8 @@ impl PoolManager {
     /// current before the token was pushed. Returns the number of entries released.
     ///
     /// # Errors
-    /// If the token is stale or belongs to another thread or manager, or if its pool is already
-    /// being drained further up the call stack: see [`PopError`]. Does nothing in these cases.
+    /// If the token is stale, or of another thread or manager, or if its pool or a token pool
+    /// inside it is being drained further up the call stack: see [`PopError`]. Then does nothing.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does; the pools are still closed.
@@ -275,7 +276,7 @@ impl PoolManager {
         });
     }
 
-    /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool, and returns the
+    /// Drains this thread's root pool in the way of [`AutoreleasePool::drain`], and returns the
     /// number of entries released.
     ///
     /// # Panics
@@ -288,14 +289,14 @@ impl PoolManager {
         })
     }
 
-    /// Works off this thread's backlog, oldest first, as far as the budget allows: the releases
-    /// that drains [within a budget](AutoreleasePool::drain_within) of this manager's pools have
-    /// left.
+    /// Makes the releases of this thread's backlog, oldest first, as far as the budget allows. The
+    /// backlog is what drains [within a budget](AutoreleasePool::drain_within) of this manager's
+    /// pools have left.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain_within`] does.
     pub fn drain_backlog(&self, budget: Budget) -> Drained {
-        // The new pool takes the objects that destructors autorelease meanwhile.
+        // The new pool takes the objects that destructors autorelease during the drain.
         self.named_pool("backlog").drain_within(budget)
     }
 
@@ -335,7 +336,7 @@ impl PoolManager {
     ///
     /// Inside a destructor or drain, does nothing and returns 0, so that closures never run in the
     /// middle of a release. The inbox belongs to the thread, and all managers share it.
-    /// [`run_inbox_within`](Self::run_inbox_within) limits how long it takes.
+    /// [`run_inbox_within`](Self::run_inbox_within) takes a budget.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after all have run.
@@ -355,11 +356,11 @@ impl PoolManager {
     /// at least one, even if the releases took all the time. So a closure may run before a release
     /// that was sent earlier, unlike in `run_inbox`. A closure counts as a release in the result.
     ///
-    /// If [`remaining`](Drained::remaining) is not 0, call it again when the host has time. An
-    /// [inbox hook](Self::set_inbox_hook) is called for messages that are left, but not for the
-    /// backlog.
+    /// If [`remaining`](Drained::remaining) is not 0, call this again when the host has time. An
+    /// [inbox hook](Self::set_inbox_hook) is called for messages left, but not for the backlog.
     ///
-    /// Inside a destructor or drain, does nothing, and returns what waits as `remaining`.
+    /// Inside a destructor or drain, does nothing. `remaining` then counts the releases sent by
+    /// other threads, and of the closures only those that an outer call has taken out of the inbox.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after the budget is spent.
@@ -390,8 +391,8 @@ impl PoolManager {
     /// Returns a handle by which other threads can send to the calling thread. `None` while its
     /// thread-locals are torn down.
     ///
-    /// The first call on a thread makes its pools, as the first [`AutoreleasePool`] would, so that it can be the
-    /// [home](crate::HomeRef::new_on) of values as soon as others have the handle.
+    /// The first call on a thread makes its pools, like the first [`AutoreleasePool`]: so the
+    /// thread can be the [home](crate::HomeRef::new_on) of values once others have the handle.
     pub fn current_thread(&self) -> Option<ThreadHandle> {
         let record = current::current()?;
         this_thread::with(|_| ());
@@ -410,13 +411,13 @@ impl PoolManager {
     }
 
     /// Returns all live threads that have used this crate, in no particular order. Threads that
-    /// start or end meanwhile may be missing.
+    /// start or end during the call may be missing.
     pub fn threads(&self) -> Vec<ThreadHandle> {
         REGISTRY.all().into_iter().map(ThreadHandle).collect()
     }
 
-    /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this
-    /// object. Linear in the number of entries.
+    /// Returns whether one of this manager's pools on the calling thread, or the backlog, has an
+    /// entry for this object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
         this_thread::with_any(|pools| {
             let Some(pools) = pools else { return false };
@@ -440,10 +441,9 @@ impl PoolManager {
     /// them. The inbox belongs to the thread, and all managers share it.
     ///
     /// The hook is called for the first message after each `run_inbox`, and at once if something
-    /// waits already when it is set or when `run_inbox` ends; the [backlog](Self::drain_backlog), which `run_inbox`
-    /// leaves alone, does not count. It may be called once too often, never
-    /// too seldom, as long as each call leads to a later `run_inbox` on this thread, outside of
-    /// destructors.
+    /// waits when the hook is set or when `run_inbox` ends; the [backlog](Self::drain_backlog) does
+    /// not count. The hook may be called once too often, never too seldom, as long as each call
+    /// leads to a later `run_inbox` on this thread, outside of destructors.
     ///
     /// # Threads
     /// The hook runs on the sending thread, perhaps on several at once, under no lock. It must only
@@ -489,8 +489,8 @@ impl PoolManager {
 }
 
 /// Calls `release`, which makes the releases that were sent to this thread; then, as far as `meter`
-/// allows, runs the closures that were posted to it before this call. Returns how many closures are
-/// left or, inside a destructor, where it does nothing, how many closures and releases wait.
+/// allows, runs the closures that were posted before this call. Returns how many collected closures
+/// are left. Inside a destructor, only rearms, and adds the waiting remote releases to the result.
 fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
     this_thread::with(|pools| {
         let Some(pools) = pools else { return 0 };

@@ -1,5 +1,5 @@
 //! The messages that other threads send to a thread's inboxes: releases, and closures, which the
-//! thread collects and runs in order. And the [queue](segments) of dropped foreign references.
+//! thread collects and runs in order. Also has the [queue](segments) of dropped foreign references.
 
 use super::stack::thread_pools::ThreadPools;
 use crate::object::header::Thin;
@@ -22,8 +22,8 @@ impl ThreadPools {
         }
     }
 
-    /// Puts these closures, which count as sent already, before the closures that have been posted
-    /// so far.
+    /// Puts `closures`, which count as sent already, before the closures that have been posted so
+    /// far.
     pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
         // Makes the new messages before it takes out any that wait: making them calls the global
         // allocator, which is foreign code and may run the closures that have been posted.
@@ -124,8 +124,8 @@ pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
 
 // This method is here, not beside `ThreadHandle`: it needs `Ref`, of a layer above `thread`.
 impl ThreadHandle {
-    /// Makes that thread release `r` in its next outermost drain: if `r` is the last reference,
-    /// that thread destroys the value.
+    /// Makes the handle's thread release `r` in its next outermost drain: if `r` is the last
+    /// reference, that thread destroys the value.
     ///
     /// If the thread has ended, the next outermost drain of any thread releases `r`. Costs one
     /// allocation and two read-modify-writes; lock-free, unless the thread sleeps in a loop and

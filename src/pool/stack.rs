@@ -3,8 +3,8 @@
 //! * [`pool_life`]: the state of a pool, with all its transitions in a table
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack of pools
 //! * [`attention`]: duties that closing a pool must notice; rounds, in which drains defer duties
-//! * [`pool_stack`], [`thread_pools`]: pools, in slots of memory that belong to the thread. A stack and
-//!   its `ThreadPools` point to each other
+//! * [`pool_stack`]: one pool; the pools of one manager on one thread
+//! * [`thread_pools`]: all pools of one thread. A `ThreadPools` and its stacks point to each other
 //! * [`chain`]: which pool is current, and which pools leave the chain when a pool is closed
 
 pub(crate) mod attention;

@@ -1,9 +1,9 @@
 //! The quick ways of C++: allocation, autorelease and freeing with one look-up of the thread's state
 //! for many calls.
 //!
-//! In a shared library, each look-up of a thread-local is a call of the dynamic linker, and the
-//! compiler keeps no register across it. So the caller keeps all addresses in a thread-local of its
-//! own. Each way does only what most calls need, and returns `None` or false if that is not enough.
+//! In a shared library, each look-up of a thread-local is a call of the dynamic linker, around
+//! which the compiler saves registers. So C++ looks up one thread-local of its own, which leads to
+//! all addresses. Each way does only what most calls need, and returns `None` or false otherwise.
 
 use crate::foreign::by_hand::ByHandContext;
 use crate::foreign::class::ForeignClass;
@@ -77,7 +77,7 @@ impl ThreadContext {
         }
     }
 
-    /// Notes that the block is the library's memory, unless the thread knows that; returns `block`.
+    /// Notes `block` in `own_memory`, unless the thread knows it to be noted; returns `block`.
     ///
     /// # Safety
     /// The contract of [`tally`](Self::tally).
@@ -161,7 +161,7 @@ impl ThreadContext {
         (!pool.life.is(PoolKind::Root) && pool.entries.has_room()).then_some(&pool.entries)
     }
 
-    /// Makes an object as [`ForeignClass::create`] does, and moves it into the current pool.
+    /// Makes an object as [`ForeignClass::create`] does; its reference goes to the current pool.
     ///
     /// # Safety
     /// The context is that of the calling thread.
@@ -169,7 +169,7 @@ impl ThreadContext {
     pub unsafe fn create(&self, class: &'static ForeignClass) -> Option<NonNull<u8>> {
         let (size, waste) = class.block()?;
         // SAFETY: forwards the contract; a class knows its size class, and the block is new. The entries
-        // have room, as no other code runs meanwhile.
+        // still have room, as nothing that runs before `put` adds an entry.
         unsafe {
             let entries = self.entries_with_room()?;
             let block = self.alloc_counted(size, waste)?;
@@ -197,7 +197,7 @@ impl ThreadContext {
     }
 }
 
-// An `extern "C"` function does not unwind, so its callers need no frame.
+// An `extern "C"` function does not unwind, so its callers need no stack frame.
 #[cold]
 #[inline(never)]
 extern "C" fn note(block: NonNull<u8>) -> NonNull<u8> {

@@ -27,7 +27,7 @@ pub(crate) struct Process {
     latest: Option<Arc<Started>>,
 }
 
-/// A reclaimer of the process, and the one before it, which was told to end but may not have.
+/// A reclaimer of the process, and the one before it, which was told to end but may still run.
 struct Started {
     reclaimer: Reclaimer,
     before: Option<Arc<Started>>,
@@ -51,22 +51,22 @@ fn chain(latest: Option<&Arc<Started>>) -> impl Iterator<Item = &Reclaimer> {
 }
 
 lazy! {
-    /// No foreign code runs under this lock, the global allocator included.
+    /// No foreign code runs under this lock, not even the global allocator.
     static PROCESS: Lock<Process> = Lock::new(Process::default());
 }
 
-/// The number of the reclaimer that runs; 0 if none does. A thread that sees an old number sends to
-/// a reclaimer that is ending, or has ended: the value is destroyed there, or by its sender.
+/// The `started_count` of the reclaimer that runs; 0 if none runs. A thread that sees an old number
+/// sends to a reclaimer that is ending or has ended: the value is destroyed there or by the sender.
 static RUNNING: Setting = Setting::new(0);
 
-/// A thread's reference to a reclaimer of the process. Its clones count in the `Rc` only.
+/// A thread's reference to a reclaimer of the process. Its clones change only the `Rc`'s count.
 #[allow(
     clippy::redundant_allocation,
     reason = "a send changes no count that other threads change, too"
 )]
 type NearReclaimer = Rc<Arc<Started>>;
 
-/// The reclaimer that a thread has used last: by it, sends neither lock nor change shared counts.
+/// The reclaimer that a thread has used last. Sends to it take no lock and change no shared count.
 struct Near {
     number: Cell<u64>,
     reclaimer: ManuallyDrop<RefCell<Option<NearReclaimer>>>,
@@ -107,7 +107,7 @@ fn reclaimer() -> Option<NearReclaimer> {
 #[cold]
 #[inline(never)]
 fn look_up() -> Option<NearReclaimer> {
-    // Nothing would empty `NEAR` in the thread's exit or after it.
+    // Nothing would empty a `NEAR` that is set in the thread's exit or after it.
     if is_exiting() || current().is_none() {
         return None;
     }
@@ -130,7 +130,7 @@ fn look_up() -> Option<NearReclaimer> {
 
 /// Starts a reclaimer, unless another thread has just done so.
 fn start() -> Option<(u64, Arc<Started>)> {
-    // Made without the lock, as making it runs the global allocator and another thread.
+    // Makes the reclaimer without the lock, as that runs the global allocator and another thread.
     let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
         Arc::new(Started {
             reclaimer,
@@ -156,7 +156,7 @@ fn start() -> Option<(u64, Arc<Started>)> {
 }
 
 impl Process {
-    /// Returns whether the calling thread is a reclaimer's.
+    /// Returns whether the calling thread is that of a reclaimer of the process.
     fn is_own_thread(&self) -> bool {
         chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
     }
@@ -213,8 +213,8 @@ unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
 }
 
 /// Makes the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
-/// Never waits, and never destroys the value on another thread than the reclaimer's; so it is safe
-/// under any lock.
+/// Waits only if it starts the reclaimer, for its thread. Destroys the value on no other thread
+/// than the reclaimer's. So it is safe under any lock.
 ///
 /// # Errors
 /// Returns [`Full`] with the value under the conditions of [`Reclaimer::try_drop_later`], and if
@@ -342,7 +342,7 @@ impl<T: Send + 'static> Later<T> {
 impl<T: Send + 'static> Drop for Later<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn drop(&mut self) {
-        // SAFETY: taken once, as `self` is being dropped.
+        // SAFETY: the value is taken once, as `self` is being dropped.
         unsafe { drop_later_from(&mut self.0) };
     }
 }

@@ -61,19 +61,19 @@ use std::{fmt, io};
 /// A reclaimer accepts values up to the bounds of its [`ReclaimerBuilder`]. Beyond them,
 /// [`WhenFull`] says what the sender does. So what waits is bounded in number, and in bytes if
 /// senders weigh their values. Both choices can deadlock if the sender holds a lock that a
-/// destructor takes, and waiting can if a destructor waits for the sender, as by joining its
-/// thread; [`try_drop_later`](Self::try_drop_later) cannot. [`barrier`](Self::barrier),
-/// [`wait_idle`](Self::wait_idle), [`finish`](Self::finish) and the drop of the reclaimer wait for
-/// destructors, too: two reclaimers that drop each other wait for ever.
+/// destructor takes. [`Wait`](WhenFull::Wait) can also deadlock if a destructor waits for the
+/// sender, as by a join. [`try_drop_later`](Self::try_drop_later) cannot deadlock.
+/// [`barrier`](Self::barrier), [`wait_idle`](Self::wait_idle), [`finish`](Self::finish) and a
+/// reclaimer's drop wait for destructors, too: two reclaimers that drop each other wait for ever.
 /// References that are [released](ThreadHandle::release) on its thread, and
 /// [pools](crate::HandoffPool::drain_on), count towards the bound on values; a sender that finds no
 /// room releases them itself, at once.
 ///
 /// # Where the destructor runs
-/// On the reclaimer's thread; but on the calling thread, at once, if that is the reclaimer's own,
-/// if its [exit](ThreadHandle::is_alive) has begun, if the reclaimer has ended, or if it is full
-/// and [`WhenFull`] says so. Its panic is reported as an [event](crate::event), and the values
-/// after it are destroyed all the same; on the calling thread, it comes out of the call.
+/// On the reclaimer's thread; but at once on the calling thread, if this is the reclaimer's own or
+/// has begun its [exit](ThreadHandle::is_alive), if the reclaimer has ended, or if it is full and
+/// [`WhenFull`] says so. In these cases a panic of the destructor comes out of the call. Otherwise
+/// it is reported as an [event](crate::event), and the next values are destroyed all the same.
 ///
 /// # Threads
 /// Send and Sync: share it by reference or in an `Arc`. Its thread also runs closures that are
@@ -93,7 +93,7 @@ use std::{fmt, io};
 pub struct Reclaimer {
     proxy: LoopProxy,
     state: Arc<ReclaimerState>,
-    /// `None` once it has ended.
+    /// `None` once the reclaimer has ended and `finish` has joined its thread.
     looper: Lock<Option<Looper>>,
 }
 
@@ -240,8 +240,8 @@ impl Reclaimer {
         if is_own(self.thread().key()) || !self.state.room.has_ended_within(deadline) {
             return false;
         }
-        // Waits for the thread, which has nothing left to do. Holds the lock meanwhile, so that
-        // other callers wait for the thread, too.
+        // Waits for the thread, which only has to destroy its thread-locals. Holds the lock
+        // meanwhile, so that other callers wait for the thread, too.
         drop(self.looper.lock().take());
         true
     }

@@ -1,8 +1,8 @@
 //! `ReclaimerState`: the values that wait for a reclaimer, and their bounds.
 //!
 //! A refused value counts as waiting until the refusal, so a sender may sleep because of a value
-//! that another sender is about to get back. That other sender then waits for room, too, finds it
-//! and sends; or it gives up, and makes the reclaimer do a round, which wakes the one that sleeps.
+//! that another sender is about to get back. That other sender then waits for room, too, finds room
+//! and sends; or it gives up, and makes the reclaimer do a round, which wakes the sleeping sender.
 
 use super::reclaimer::{ReclaimerBuilder, WhenFull};
 use super::room::Room;
@@ -136,7 +136,7 @@ impl ReclaimerState {
         self.config.values != 0 && self.config.when_full == WhenFull::Wait
     }
 
-    /// To be called by a sender that gives up after its value was refused.
+    /// Makes the reclaimer wake waiting senders. A sender that gives up after a refusal calls this.
     pub(super) fn go_away(&self, record: &Record) {
         // Model: drop_later_refused.
         if self.senders_wait() {

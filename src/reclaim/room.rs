@@ -53,7 +53,7 @@ impl Room {
         }
     }
 
-    /// Wakes the senders, and lets none wait from here on. No room may be made after this.
+    /// Wakes the senders, and lets none wait any more. `made` must not be called after this.
     pub(crate) fn end(&self) {
         // Relaxed: a sender that sees `ENDED` reads nothing that the reclaimer wrote. A swap, as
         // the order of read-modify-writes decides here, too. Model: room_end.

@@ -30,7 +30,7 @@ pub(super) struct TypeIndex(u8);
 #[derive(Debug)]
 pub(super) struct TypeCounts {
     sent: [SentType; TYPES + 1],
-    /// How many values of each type were destroyed or given back. The reclaimer writes these
+    /// How many values of each type were destroyed or given back. Mostly the reclaimer writes these
     /// figures, so they are not on the cache lines of `sent`, which senders write.
     done: CachePadded<[Counter; TYPES + 1]>,
 }
@@ -129,7 +129,7 @@ mod tests {
         macro_rules! send {
             ($($n:literal)*) => { $(counts.sent::<Numbered<$n>>();)* };
         }
-        // Sends values of more types than the table tries places for one type ([`PROBES`]).
+        // Sends values of nine types: more than the [`PROBES`] places that are tried for one type.
         send!(1 2 3 4 5 6 7 8 9);
         assert_eq!(counts.waiting().len(), 10);
     }

@@ -1,4 +1,4 @@
-//! `finish`, which ends the crate's work in the process, and what is left of it.
+//! `finish`, which ends the crate's work in the process, and its report of what is left.
 
 use crate::event::words::counted;
 use crate::event::{Event, EventKind};
@@ -26,9 +26,9 @@ use std::time::Duration;
 ///
 /// 1. All [`FrameLoop`](crate::FrameLoop)s, [`Looper`](crate::Looper)s and
 ///    [`Reclaimer`](crate::Reclaimer)s of the process are asked to end, in [this
-///    order](crate::frame#the-end-of-a-loop): posts fail from now on. Loops of the calling thread are
-///    closed. Loopers and reclaimers run and destroy what they have accepted, and end. A frame loop
-///    of another thread ends when its owner drops it: its [`run`](crate::FrameLoop::run) returns.
+///    order](crate::frame#the-end-of-a-loop): posts fail from now on. Frame loops of the calling
+///    thread are closed. Loopers and reclaimers run and destroy what they have accepted, and end.
+///    On another thread, [`run`](crate::FrameLoop::run) returns; the loop ends when it is dropped.
 /// 2. The thread behind [`drop_later`](crate::drop_later) destroys what waits for it, and ends. A later
 ///    `drop_later` starts another one.
 /// 3. All [`PoolManager`]s are [shut down](PoolManager::shutdown), the global one last. This also releases
@@ -60,11 +60,11 @@ use std::time::Duration;
 /// deadline.
 ///
 /// # Errors
-/// The report, if anything is left. Both reports count the objects that are alive, which is no error:
-/// statics and variables may hold them.
+/// The report, if anything is left. Live objects are no error, as statics and variables may hold
+/// them: the report of a success counts them, too.
 ///
 /// # Panics
-/// Resumes the first panic of a destructor or closure that ran on this thread, at the end.
+/// Resumes, at the end, the first panic on this thread of a destructor or orphan, except in loops.
 ///
 /// # Cost
 /// Some microseconds for each thread and manager if nothing is left; else it looks every two milliseconds.
@@ -239,10 +239,10 @@ pub struct LivingLoop {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ManagerLeft {
-    /// The name of the manager; `"global"`, or `"unnamed"`.
+    /// The name of the manager. Without a name: `"global"` or, for other managers, `"unnamed"`.
     pub name: String,
     /// What the manager's pools hold. What belongs to no manager in particular (inboxes, orphans, hot
-    /// objects, and pools that hold what slots have retired) is in the report of the global manager only.
+    /// objects, pools that delay retired references) is in the report of the global manager only.
     pub report: ShutdownReport,
 }
 
@@ -292,7 +292,7 @@ impl std::error::Error for ExitReport {}
 /// A guard: dropping it calls [`finish`], so that the end of `main` is covered on `?` and panics, too.
 ///
 /// Make it first in `main`: variables are dropped in reverse order, so all others, such as pools and
-/// loops, are gone by then. If something is left, the event
+/// loops, are gone when the guard is dropped. If something is left, the event
 /// [`NotFinished`](crate::event::EventKind::NotFinished) says what; a panic of a destructor is an event, too.
 /// The guard does not panic. To act on the report, call `finish` at the end of `main` as well: the guard
 /// then finds nothing to do.

@@ -274,8 +274,8 @@ impl PoolManager {
         any
     }
 
-    /// Finds the threads that hold something. A settled result also proves that nothing was on its
-    /// way from one thread to another.
+    /// Finds the threads that hold something. A settled result by which nothing is left also proves
+    /// that nothing was on its way from one thread to another.
     pub(crate) fn look(&self) -> Look {
         for _ in 0..LOOKS {
             let records = REGISTRY.all();
@@ -317,7 +317,7 @@ impl PoolManager {
         look
     }
 
-    /// Returns figures that change whenever a thread passes on something that it held, or enters.
+    /// Returns figures that change whenever a thread passes on what it held, or is entered.
     fn activity(&self, records: &[Arc<Record>]) -> impl PartialEq + use<> {
         let of_thread = |record: &Arc<Record>| {
             let stats = self.shared().threads.get(&record.key());
@@ -331,8 +331,8 @@ impl PoolManager {
 
 /// The result of a look at all threads.
 pub(crate) struct Look {
-    /// The threads that hold something; if the look is not settled, all threads that have sent or
-    /// received messages.
+    /// The threads that hold something; if the look is not settled, all threads, as each may have
+    /// sent or received messages.
     holders: Vec<ThreadSnapshot>,
     orphans: usize,
     /// Hot objects that are dead and not released.
@@ -388,7 +388,7 @@ fn is_held_here() -> bool {
 }
 
 /// Returns whether the calling thread can now make a release that was sent to it. Outside of a
-/// destructor it is in the middle of none, so it can make them all. Model: shutdown_in_closure.
+/// destructor the thread is inside no release, so it can make all. Model: shutdown_in_closure.
 fn has_own_release() -> bool {
     let waits = |pools: &ThreadPools| pools.remote_releases() > 0;
     !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))

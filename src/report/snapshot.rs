@@ -103,8 +103,8 @@ pub struct ThreadSnapshot {
 pub struct Totals {
     /// Number of pools of this manager that were opened.
     pub pools_pushed: u64,
-    /// Number of entries added to this manager's pools, without those that an open pool other than
-    /// the root pool still holds.
+    /// Number of entries added to this manager's pools, without those that the backlog, or a pool
+    /// other than the root pool, still holds.
     pub autoreleased: u64,
     /// Number of entries that drains of this manager's pools have released.
     pub released: u64,
@@ -113,8 +113,8 @@ pub struct Totals {
     /// Number of objects destroyed, in any way. A drain adds the objects that it destroys in batches.
     pub destroyed: u64,
     /// Number of references sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
-    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), plus the number of values that
-    /// dropped [`HomeRef`](crate::HomeRef)s sent home.
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), of values sent to reclaimers, and
+    /// of values that dropped [`HomeRef`](crate::HomeRef)s sent home.
     pub handed_over: u64,
 }
 
@@ -202,8 +202,8 @@ impl PoolManager {
         }
     }
 
-    /// Returns a snapshot of the entries and messages that a thread holds; its totals are read
-    /// later.
+    /// Returns a snapshot of the entries and messages that a thread holds; the caller reads most of
+    /// its totals later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
         // Reads the inbox before the root pool: an object that a message autoreleases meanwhile is
         // then seen in the root pool.

@@ -1,6 +1,6 @@
 //! The pointer behind both kinds of slots: it owns a strong reference, or is null.
 //!
-//! Numbers in `SAFETY:` comments refer to the invariants in [`super`].
+//! The invariants that `SAFETY:` comments cite by number are listed at the head of `slots`.
 
 use crate::epoch::Call;
 use crate::object::header::{checked, header, note_read};
@@ -30,7 +30,7 @@ unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Send for RawSlot<T> {}
 // SAFETY: a slot gives access to its object only as `Ref<T>`, `PoolRef<T>` and `&T`, which may be
 // sent and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Sync for RawSlot<T> {}
-// A panic leaves a slot unchanged: foreign code runs only between its atomic operations.
+// A panic leaves no slot half changed: each change of a slot is one atomic operation.
 impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
 impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> RefUnwindSafe for RawSlot<T> {}
 

@@ -54,7 +54,7 @@ use std::ops::Deref;
 /// # When replaced objects die
 /// Never in a store, but in an outermost drain, on any thread. Before that, all pools that had
 /// loaded from any slot when the object was replaced must be drained, and all closures of `with`
-/// and `rcu` that ran then return. So **one pool that is never drained keeps all replaced
+/// and `rcu` that ran then must end. So **one pool that is never drained keeps all replaced
 /// objects**, as does a program that drains none: call [`quiesce`](crate::PoolManager::quiesce).
 /// Events report both. [More](crate::guide#what-a-slot-has-replaced).
 ///
@@ -115,8 +115,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
 
     /// Calls `f` with the object that the slot holds, and returns its result. Needs no pool.
     ///
-    /// The object stays alive as long as `f` runs, whatever is stored meanwhile, also by `f` itself. Until
-    /// then, nothing that slots retire is released, on any thread: keep `f` short. An
+    /// The object stays alive as long as `f` runs, whatever is stored meanwhile, also by `f`. While
+    /// `f` runs, no thread releases what slots retire: keep `f` short. An
     /// [event](crate::event::EventKind::EpochHeld) names a call that takes a second.
     ///
     /// Costs a pin and its end, a few nanoseconds. Where a pool is open anyway, [`load`](Self::load) costs
@@ -207,7 +207,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
 /// assert_eq!(slot.load_full_dyn().name(), "lz4");
 /// ```
 impl<T: ?Sized + Send + Sync> Slot<Ref<T>> {
-    /// Makes a slot that holds an object with `r`.
+    /// Makes a slot whose object contains `r`.
     pub fn new_dyn(r: Ref<T>) -> Self {
         Self::new(Ref::new(r))
     }
@@ -228,7 +228,7 @@ impl<T: ?Sized + Send + Sync> Slot<Ref<T>> {
         Ref::clone(&self.load_full())
     }
 
-    /// Replaces the slot's object with a new one that holds `r`, and retires the old one.
+    /// Replaces the slot's object with a new one that contains `r`, and retires the old one.
     pub fn store_dyn(&self, r: Ref<T>) {
         self.store(Ref::new(r));
     }

@@ -4,16 +4,16 @@
 //!   store | load` is explored in one order only (tokio-rs/loom #166, #392). In the mode `rmw`
 //!   every load is made as a read-modify-write, which loom does interleave with everything. Such a
 //!   load reads the newest value, so the plain mode is needed too, for staleness. A plain store
-//!   could get lost between such loads, so in that mode it is an exchange.
+//!   could get lost between such loads, so in the mode `rmw` every store is an exchange.
 //! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
 //!   atomic's memory a checked write, and [`Witness`] does the same for memory
 //!   without an atomic in it.
-//! * loom switches threads only at its own operations, so a plain write on the wrong side of the
-//!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
-//!   [`Witness`] stands for memory that is written through raw pointers. `cargo xtask cells` finds
-//!   data that is in no such cell and has no witness.
-//! * `compare_exchange_weak` never fails by itself. In the mode `rmw` one of each execution fails:
-//!   the first, or with a seed one of the first four.
+//! * loom switches threads only at its own operations, so no thread runs between an exchange that
+//!   publishes data and a plain write of the data that wrongly comes after it. All cells are loom's
+//!   (see [`cell`]), and a [`Witness`] stands for memory that is written through raw pointers.
+//!   `cargo xtask cells` finds data that is in no such cell and has no witness.
+//! * loom's `compare_exchange_weak` never fails spuriously. In the mode `rmw` one call of each
+//!   execution does: the first, or with a seed one of the first four.
 //! * loom's waits never time out, and a real clock would make executions irreproducible: [`time`]
 //!   stands still, or passes only when nothing else can happen.
 //! * loom does not see a leak of a plain `Box`: memory that the crate allocates by hand goes

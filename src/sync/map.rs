@@ -59,8 +59,8 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
         self.lock().contains_key(key)
     }
 
-    /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
-    /// missing.
+    /// Returns all entries, in any order. Entries that are inserted or removed during the call
+    /// may be missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut all = Vec::new();
         loop {
@@ -87,8 +87,8 @@ impl<T> Living<T> {
         }
     }
 
-    /// Adds a value. Removes those that are gone only when the list is full, and then makes room
-    /// for as many more as live: so the time for many values is linear in their number.
+    /// Adds a value. Only if the list is full, removes the values that have been dropped, and makes
+    /// room for as many more as live: so the time to add many values is linear in their number.
     pub(crate) fn add(&self, value: &Arc<T>) {
         let lives = |value: &Weak<T>| value.strong_count() > 0;
         let (mut spare, mut gone) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ impl<T> Living<T> {
             }
             let living = list.iter().filter(|v| lives(v)).count();
             if len <= gone.capacity() && living < spare.capacity() {
-                // Only moves values: those that are gone are freed after the lock is released.
+                // Only moves the references: those in `gone` are freed after the lock is released.
                 for value in list.drain(..) {
                     if lives(&value) { &mut spare } else { &mut gone }.push(value);
                 }
@@ -270,7 +270,7 @@ pub(crate) fn with_room<L: List, R>(
 mod tests {
     use super::*;
 
-    /// Adds `n` values; returns how many of them the list has moved to another memory.
+    /// Adds `n` values; returns how many values, in total, the list has moved to another memory.
     fn moves(n: usize, mut made: impl FnMut(Arc<()>)) -> usize {
         let list = Living::new();
         let full = |list: &Vec<_>| {

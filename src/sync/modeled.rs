@@ -174,8 +174,8 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         self.map.get(key)
     }
 
-    /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
-    /// missing.
+    /// Returns all entries, in any order. Entries that are inserted or removed during the call
+    /// may be missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut keys: Vec<K> = self.map.all().into_iter().map(|(key, _)| key).collect();
         // Executions are replayed, and the order of a hash table differs each time.

@@ -168,7 +168,7 @@ pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>;
     [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
 }
 
-/// Makes an array by evaluating the expression for each element. Constant here, not in models.
+/// Makes an array by evaluating the expression, natively a constant one, for each element.
 macro_rules! array_of {
     ($item:expr; $n:expr) => {
         [const { $item }; $n]
@@ -176,8 +176,8 @@ macro_rules! array_of {
 }
 pub(crate) use array_of;
 
-/// Declares a function that is `const` here but not in models, as loom's atomics have no constant
-/// constructor.
+/// Declares a function that is `const` natively but not in models, as loom's atomics have no
+/// constant constructor.
 macro_rules! const_fn {
     ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis const fn $($rest)* };
 }
@@ -194,15 +194,15 @@ pub(crate) fn abort(_why: &str) -> ! {
     std::process::abort()
 }
 
-/// Tells the model checker that an object with this header was made; does nothing here.
+/// Tells the model checker that an object with this header was made; natively, does nothing.
 #[inline(always)]
 pub(crate) fn note_created(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
 
-/// Tells the model checker that an object is about to be freed; does nothing here.
+/// Tells the model checker that an object is about to be freed; natively, does nothing.
 #[inline(always)]
 pub(crate) fn note_freed(_: std::ptr::NonNull<u8>) {}
 
-/// Tells the model checker that this atomic's memory is about to be freed; does nothing here.
+/// Tells the model checker that this atomic's memory is about to be freed; natively, does nothing.
 pub(crate) trait FreeWitness {
     #[inline(always)]
     fn freed(&mut self) {}
@@ -236,8 +236,8 @@ std::thread_local! {
 }
 
 /// Arranges for `exit` to be called when the calling thread's thread-locals are torn down, or later
-/// in the thread's exit; perhaps several times. Returns whether `exit` will be called: not if the
-/// thread's exit is past that point.
+/// in the thread's exit; perhaps several times. Returns false if the thread's exit is past that
+/// point, so that `exit` will not be called.
 pub(crate) fn at_thread_exit(exit: fn()) -> bool {
     let by_std = EXIT.try_with(|e| e.0.set(Some(exit))).is_ok();
     let by_key = late_exit::arm(exit);
@@ -253,8 +253,8 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 /// rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`), and a value that is set in one round is found in that
 /// round or the next.
 ///
-/// The exit is not noticed if the first use is in the last round: by a key whose destructor runs
-/// after ours; or, unless `STD_COMES_FIRST`, by any other key, while std still knows the thread.
+/// The exit is not noticed if the first use is in the last round, in a key's destructor that runs
+/// after ours or, unless `STD_COMES_FIRST`, in any other while std still knows the thread.
 #[cfg(unix)]
 mod late_exit {
     use super::{EXIT, FORGOTTEN};
@@ -339,7 +339,7 @@ mod late_exit {
 }
 
 /// The kernel's fence, `membarrier`: when it returns, every thread of the process has executed a full fence
-/// since it was called. Other systems and Miri have none, nor has the crate with `--cfg releasepool_fences`.
+/// since it was called. Only Linux has it; Miri and `--cfg releasepool_fences` do without.
 pub(crate) mod membarrier {
     use std::ffi::c_int;
     use std::sync::atomic::{Ordering, compiler_fence};

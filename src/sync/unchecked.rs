@@ -37,7 +37,7 @@ impl OwnedU64 {
     }
 }
 
-/// A place whose accesses the model checker checks for races; does nothing here.
+/// A place whose accesses loom checks for races; without loom, it does nothing.
 #[derive(Debug)]
 pub(crate) struct Witness;
 

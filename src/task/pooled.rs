@@ -92,10 +92,10 @@ impl<F: Future> Future for Pooled<F> {
 /// Runs `f` with a pool, in a callback on a thread that a foreign host owns: an audio thread, or
 /// one of an SDK or driver. Nothing else would release the objects that such a thread autoreleases.
 ///
-/// The pool is drained when `f` returns. If no other pool is open on the thread, its root pool and
-/// backlog are then drained, too, and the releases that other threads have sent to it are made.
-/// Closures that were posted to the thread do not run: see
-/// [`run_inbox`](crate::PoolManager::run_inbox).
+/// The pool is drained when `f` returns. Then, unless another pool of the global manager is open on
+/// the thread or a destructor is running on it, the thread's root pool and backlog are drained,
+/// too, and the releases that other threads have sent to it are made. Closures that were posted to
+/// the thread do not run: see [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// The host may make the callback inside a destructor: a work-stealing runtime such as rayon runs
 /// jobs while another job waits. Even then, objects that `f` and its pool release are destroyed
@@ -134,7 +134,7 @@ impl Drop for DrainRoot {
             let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
             engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
-            // Makes claimed releases (taken out of the inbox) too: they may feed the root pool.
+            // Makes releases claimed by budgeted drains, too: they may feed the root pool.
             if pools.has_claimed() {
                 this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);

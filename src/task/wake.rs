@@ -8,9 +8,9 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 /// Wakes a task: [`std::task::Wake`], for values in a [`Ref`] instead of an `Arc`.
 ///
 /// A `Ref<impl Wake>` converts into a [`Waker`] without an allocation. The methods are called as
-/// functions, as on stable Rust only the standard library's pointers can be `self`. A waker
-/// [will wake](Waker::will_wake) the same task as its clones, in optimized builds, too, which is not sure with
-/// `Arc`s.
+/// functions, as on stable Rust only the standard library's pointers can be `self`. For a waker and
+/// its clone, [`will_wake`](Waker::will_wake) returns true in all builds; with an `Arc`, it may
+/// return false in optimized ones.
 ///
 /// ```
 /// use releasepool::task::Wake;
@@ -56,8 +56,8 @@ struct Functions<W>(std::marker::PhantomData<W>);
 
 impl<W: Wake> Functions<W> {
     /// Returns the table of the functions. [`Waker::will_wake`] compares tables by address, and the
-    /// compiler may copy a constant to each place that uses it. So only this function uses it, and
-    /// is not inlined: a `static` cannot depend on `W`.
+    /// compiler may copy a constant to each place that uses it. So only this function uses the
+    /// constant, and is not inlined. (A `static` would have one address, but cannot depend on `W`.)
     #[inline(never)]
     fn table() -> &'static RawWakerVTable {
         const { &RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop) }

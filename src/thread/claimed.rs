@@ -1,8 +1,8 @@
 //! Messages that a thread has taken out of its inbox to run within budgets.
 //!
 //! Taking messages out costs the same for any number of them. An inbox has its newest message
-//! first, but the oldest runs first. So the thread reverses the messages, one at a time: a time
-//! budget limits that, too. It takes out no more until all of them have run, which keeps the order.
+//! first, but the oldest runs first. The thread reverses the messages one at a time, so that a
+//! time budget limits the reversing, too. To keep the order, it takes no more until all have run.
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;

@@ -29,12 +29,12 @@ struct SenderSide {
     sent: AtomicU64,
     /// The weight of those messages in `sent` that were not accepted.
     refused: AtomicU64,
-    /// A copy of `done`, perhaps an old one. Senders read it first: the owner often writes `done`.
+    /// A copy of `done`, perhaps an old one. Senders read the copy first, as the owner often writes
+    /// the cache line of `done`.
     done_before: Hint,
 }
 
 impl CountedInbox {
-    /// Returns the inbox itself.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.shared.inbox
     }
@@ -42,15 +42,15 @@ impl CountedInbox {
     /// Counts `n` releases or closures that are about to be sent. Returns the weight that waited
     /// before, including all that was ever refused.
     pub(crate) fn announce(&self, n: u64) -> u64 {
-        // Relaxed: a thread that sees that the message has run sees this count, too, by the Release
-        // of the push, the Acquire of the take, and both of `done`. Model: shutdown_inbox.
+        // Relaxed: a thread that sees that the message has run sees this count, too, by Release and
+        // Acquire of push and take, and Release and Acquire of `done`. Model: shutdown_inbox.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
         sent.saturating_sub(self.done.load(Ordering::Relaxed))
     }
 
     /// If fewer than `bound` wait, counts `n` releases that are about to be sent, and returns true.
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
-        // Reads `refused` first, so `sent` includes it. A later refusal makes no room for these.
+        // Reads `refused` first, so `sent` includes all that it counts. Misses later refusals.
         let refused = self.refused();
         // Relaxed: the Release of the push, or of `refuse`, publishes this count.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;

@@ -12,8 +12,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 lazy! {
-    /// Keys by std's thread id. Code accesses the table when a thread is entered, exits, or is
-    /// looked up by id.
+    /// The keys of the threads that have been entered and have not exited, by std's thread id.
     static BY_ID: PlainMap<ThreadId, ThreadKey> = PlainMap::new();
 }
 
@@ -47,7 +46,7 @@ struct CurrentThread {
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, by [`HookOf`].
     hooks: [Cell<Option<ExitHook>>; 4],
-    /// Called once, if [`thread_exit`] is called again after the call that ran the exit.
+    /// Called once, by the next call of [`thread_exit`] that finds that the thread has exited.
     late_hook: Cell<Option<fn()>>,
 }
 
@@ -82,8 +81,8 @@ pub(crate) fn current() -> Option<Arc<Record>> {
     })
 }
 
-/// Returns the calling thread's record like [`current`], but `None` if it is too late for the
-/// thread's exit to be noticed.
+/// Returns the calling thread's record like [`current`], but returns `None`, even if the thread has
+/// been entered, once it is so late in its teardown that nothing would call [`thread_exit`].
 pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
     if at_thread_exit(thread_exit) {
         current()
@@ -92,7 +91,7 @@ pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
     }
 }
 
-/// Returns the calling thread's key, if it has been entered and has not exited.
+/// Returns the calling thread's key, if the thread has been entered and has not exited.
 pub(crate) fn current_key() -> Option<ThreadKey> {
     CURRENT.with(|c| {
         // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
@@ -159,15 +158,16 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
     }
     key::set_own(key);
     words::set_current_label(current_label);
-    // Sets `record` last: invariant 7 of `thread`.
+    // Sets `record` after `owner`: invariant 7 of `thread`.
     c.owner.set(Box::into_raw(owner));
     c.record.set(at);
     BY_ID.insert(id, key);
     at_thread_exit(thread_exit);
 }
 
-/// Gives the calling thread a key and lets it exit at once: for a first use so late in the thread's
-/// teardown that nothing might notice the exit. No thread can send it messages or wait for it.
+/// Gives the calling thread a key, and marks the thread as exited at once: for a first use so late
+/// in the thread's teardown that perhaps nothing would call [`thread_exit`]. No other thread can
+/// send it messages or wait for it.
 #[cold]
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
@@ -177,8 +177,8 @@ fn enter_closed(c: &CurrentThread) {
     REGISTRY.leave(record.key());
 }
 
-/// Begins the exit, and returns the record. If there is none, the thread cannot be entered from
-/// then on.
+/// Begins the exit, and returns the record. If there is none, marks the thread as exited, so that
+/// the thread cannot be entered any more.
 fn leaving() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         c.exiting.set(true);
@@ -213,7 +213,7 @@ fn depart(record: &Record) {
         c.record.set(ptr::null());
         c.exited.set(true);
         let owner = c.owner.replace(ptr::null_mut());
-        // SAFETY: boxed by `enter`; `record` is null, so nothing dereferences it any more.
+        // SAFETY: `enter` boxed `owner`; `record` is null, so nothing dereferences `owner` now.
         drop(unsafe { Box::from_raw(owner) });
     });
     REGISTRY.leave(record.key());

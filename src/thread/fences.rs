@@ -12,12 +12,12 @@
 //!
 //! # Why a heavy fence that finds no note sees every light one
 //! The reader writes, then reads its note; the caller of the heavy fence makes a fence, then reads
-//! the note. Suppose that it finds none. Either it has read the value from before the reader's
-//! latest ordinary fence: then the reader's fence is the later one, so the reader then sees what
-//! the caller wrote. Or another heavy fence has removed the note: then the kernel has fenced the
-//! reader. If the reader wrote before that, the caller sees the write. If not, the reader read its
-//! note later, found it revoked, and made an ordinary fence: the first case. Each caller has its
-//! own mark, and removes no note that another one has just begun to revoke.
+//! the note. Suppose that the caller finds no note. Either it has read the value from before the
+//! reader's latest ordinary fence: then the reader's fence is the later one, so the reader sees
+//! what the caller wrote. Or another heavy fence has removed the note: then the kernel has fenced
+//! the reader. If the reader wrote before that fence, the caller sees the write. If not, the reader
+//! read its note later, found it revoked, and made an ordinary fence: the first case. Each caller
+//! has its own mark, and removes no note that another caller has just begun to revoke.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::membarrier;
@@ -62,8 +62,8 @@ impl LightFence {
         // visible to the thread that removed the note is visible to this one. Model: epoch_quick.
         let note = self.0.load(Ordering::Acquire);
         if note == QUICK {
-            // Relaxed: the kernel's fence orders this store, and comes after whatever value it
-            // replaces.
+            // Relaxed: the kernel's fence orders this store, and comes after the store of whatever
+            // value this store replaces.
             self.0.store(mark, Ordering::Relaxed);
         }
         note != NONE

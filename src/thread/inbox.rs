@@ -2,10 +2,10 @@
 //!
 //! A Treiber stack without a pop, so without an ABA problem: between a sender's load and its
 //! exchange, the head may be taken, and a new message may be pushed at the same address, without
-//! harm. (In Rust's model of pointers the link then has the provenance of the first message. No
-//! compiler today exploits that; avoiding it would take a lock, or addresses exposed as integers.)
-//! An inbox belongs to one thread and stays closed once that thread has closed it: a push that
-//! stalls midway reaches the intended thread, or is refused.
+//! harm. (In Rust's model of pointers the link then has the provenance of the message that was
+//! taken. No compiler today exploits that; avoiding it would take a lock, or exposed addresses.) A
+//! thread's inbox stays closed once that thread has closed it: a push that stalls midway reaches
+//! the intended thread, or is refused.
 //!
 //! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it
 //! armed must wake the owner. The list and the marks share one word: so the owner or the sender
@@ -432,7 +432,7 @@ impl Inbox {
     }
 
     /// Makes the next push wake the owner; owner only, before it sleeps. Returns false, and does
-    /// not arm the inbox, if it has messages or is closed.
+    /// not arm the inbox, if it has messages, its owner was nudged, or it is closed.
     pub(crate) fn arm(&self) -> bool {
         // Relaxed: of the owner's data, the next sender reads only its waker, which is behind a
         // lock; and the owner reads messages only after `take`.

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 /// A timer that measures from the first time that it is read after `start`, which reads no clock.
 ///
-/// One thread at a time starts and stops the timer; any thread may read it. The timer is a hint: a
-/// thread may see a start or a stop late.
+/// Any thread may start, stop and read the timer. The timer is a hint: a thread may see a start or
+/// a stop late.
 #[derive(Debug)]
 pub(crate) struct LazyTimer(Hint);
 
 /// The timer is not running.
 const STOPPED: u64 = 0;
-/// The timer runs, and no other thread has read it since its start.
+/// The timer runs, and no thread has read it since its start.
 const UNSEEN: u64 = 1;
 /// The bit that is set once the activity has been reported. The other bits are the time at which
 /// the activity was first seen, in milliseconds, plus two.

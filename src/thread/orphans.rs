@@ -206,7 +206,7 @@ impl Orphans {
         }
     }
 
-    /// Calls `run`, which runs an orphan of this weight completely, and counts that.
+    /// Calls `run`, which runs an orphan of this weight completely, and counts the orphan as run.
     fn run_one(&self, weight: u64, run: impl FnOnce()) {
         run_counted(run);
         self.count_ran(weight);
@@ -221,8 +221,8 @@ impl Orphans {
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Calls `part` with the next message of `claim`. `part` makes as many of its releases as it
-    /// likes, and returns the message if it has more. Returns whether there was one.
+    /// Calls `part` with the next message of `claim`; returns false if there is none. `part` makes
+    /// as many releases of the message as it likes, and returns the message if releases are left.
     pub(crate) fn run_part(
         &self,
         claim: &mut OrphanClaim,
@@ -259,7 +259,7 @@ impl Orphans {
 }
 
 /// Calls `run`, which runs an orphan, and meanwhile counts one orphan as running on this thread.
-/// That holds for a message with many releases, too: one is made at a time, and the others wait.
+/// One is right for a message with many releases, too: one is made at a time, and the others wait.
 fn run_counted(run: impl FnOnce()) {
     RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();

@@ -34,7 +34,7 @@ pub(crate) struct Record {
     pub(crate) tally: Tally,
     /// 1 once the thread has made its pools; written by the thread only.
     had_pools: Setting,
-    /// The number of waiting closures at which the next event is due; 0 if the watermark is next.
+    /// The number of waiting closures at which the next event is due; 0: at [`POSTS_WATERMARK`].
     posts_mark: Hint,
 }
 
@@ -109,8 +109,8 @@ impl Record {
         self.calls.inbox().is_closed()
     }
 
-    /// Returns whether an event must report that `n` posted closures wait: beyond the watermark,
-    /// and again at each doubling.
+    /// Returns whether an event must report that `n` posted closures wait: at the watermark, and
+    /// whenever `n` has doubled since the last event. Begins anew below half the watermark.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         let mark = self.posts_mark.get();
         if n >= POSTS_WATERMARK {
@@ -169,16 +169,16 @@ impl Record {
         }
     }
 
-    /// Makes the thread, a reclaimer's, wake the senders that wait for room. A sender that gives up
-    /// after a refusal calls this: until then its release counted as waiting, so another sender may
-    /// sleep because of it, and perhaps nothing else that waits would wake that sender.
+    /// Makes this thread, a reclaimer's, do a round, which wakes the senders that wait for room. A
+    /// sender that gives up after a refusal calls this: its release counted as waiting until the
+    /// refusal, so another sender may sleep because of that release, perhaps with no round to come.
     pub(crate) fn look_for_room_again(&self) {
         // Model: drop_later_refused, drop_later_refused_release.
         self.nudge();
     }
 
-    /// Returns whether the thread has made pools, whose exit runs what its inboxes accept. True for
-    /// a caller that knows of the thread by what the thread has done with its pools.
+    /// Returns whether the thread has made pools: then its exit runs what its inboxes accept. May
+    /// be stale, unless the caller knows the thread by something that it did after it made them.
     pub(crate) fn had_pools(&self) -> bool {
         self.had_pools.get() != 0
     }
@@ -201,7 +201,7 @@ impl Record {
 
     /// Arms the inboxes, so that the next message wakes the thread; the inbox for releases only if
     /// `for_releases`, as a thread inside a destructor cannot make releases. Returns false, and
-    /// arms nothing, if a message waits already or the thread accepts no more messages.
+    /// arms nothing, if one of the inboxes to be armed has messages, was nudged, or is closed.
     pub(crate) fn arm(&self, for_releases: bool) -> bool {
         // An outer loop of the thread may have armed the inboxes.
         self.disarm();

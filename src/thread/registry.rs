@@ -9,8 +9,8 @@
 //! Free slots form a list (a Treiber stack), so a thread that enters looks at few of them: it takes
 //! the newest free slot, or grows the table if there is none. The head of the list is one word with
 //! a tag that each push increments. So a pop fails and retries if other threads have popped the
-//! slot that it saw and pushed it back meanwhile (the ABA problem). A pop would go wrong only if
-//! exactly 2^32 threads left during it.
+//! slot that it saw and pushed it back meanwhile (the ABA problem). A pop would go wrong only if a
+//! multiple of 2^32 pushes came during it.
 
 use super::key::ThreadKey;
 use super::record::Record;
@@ -37,8 +37,8 @@ const GENERATION: u64 = 1 << 32;
 /// A slot of the registry, for one thread at a time.
 struct RegistrySlot {
     state: AtomicU64,
-    /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase
-    /// `LIVE`.
+    /// Written by the claiming thread in phase `CLAIMING`; read by readers that announced
+    /// themselves in phase `LIVE`.
     record: UnsafeCell<FixedArc<Record>>,
     /// The next free slot, in the format of the list's head; meaningless while this slot is not in
     /// the list.
@@ -51,8 +51,8 @@ pub(crate) struct Registry {
     buckets: [AtomicPtr<RegistrySlot>; BUCKETS],
     /// The number of slots ever handed out.
     len: AtomicUsize,
-    /// The head of the list of free slots: a tag, and the index of the newest slot plus 1, or 0 if
-    /// the list is empty.
+    /// The head of the list of free slots: in the upper half a tag; in the lower half the index of
+    /// the newest free slot plus 1, or 0 if the list is empty.
     free: AtomicU64,
 }
 
@@ -270,7 +270,7 @@ impl Registry {
     }
 
     /// Removes the thread with this key. Its record stays in the slot until the next thread claims
-    /// it.
+    /// the slot.
     pub(crate) fn leave(&self, key: ThreadKey) {
         let index = key.index() as usize;
         let slot = self.slot(index);

@@ -119,7 +119,7 @@ impl ThreadHandle {
     /// [`FrameLoop`](crate::FrameLoop), [`Looper`](crate::Looper) or [`Reclaimer`](crate::Reclaimer) of
     /// that thread; never inside a drain. The closures of one sender run in the order in which it posted them.
     ///
-    /// Costs one allocation and two read-modify-writes. Lock-free, unless the thread sleeps in a
+    /// Costs one allocation and four read-modify-writes. Lock-free, unless the thread sleeps in a
     /// loop and this message has to wake it. If the thread accepts the closure and then ends before
     /// running it, the closure is not lost: it waits with the orphans for
     /// [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
@@ -169,7 +169,7 @@ impl ThreadHandle {
         })
     }
 
-    /// Makes a message that runs `f` on this thread.
+    /// Makes a message that runs `f` on the thread of this handle.
     pub(crate) fn closure<F: Carried>(&self, kind: MessageKind, f: F) -> Message {
         // Enters the calling thread, so that it has a registry slot of its own: a sender that got the
         // receiver's slot later could not run this closure as an orphan.

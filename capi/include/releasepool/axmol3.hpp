@@ -22,7 +22,7 @@
 #endif
 #if __has_include("axmol/tlx/memory.hpp")
 #include "axmol/tlx/memory.hpp"
-// Declares both names of this namespace: axmol called it axstd before tlx.
+// Declares the namespace by both of its names: in axmol, it was axstd before it became tlx.
 namespace tlx {}
 namespace axstd {}
 #else

@@ -16,9 +16,9 @@
 //   PoolManager::getCurrentPool opens one. Such a pool is cleared when its thread ends; its clear
 //   drains the library's root pool, too.
 // * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, pools have the
-//   engine's order, first in, first out (not pools that static initializers of other files made
-//   before, perhaps the main thread's root pool). If a thread's innermost pool here has that order,
-//   it also gets what is autoreleased inside a pool of the library, such as a callback's.
+//   engine's order, first in, first out, except pools that static initializers of other files have
+//   made earlier, perhaps the main thread's root pool. If a thread's innermost pool of this header
+//   has that order, it also gets what is autoreleased inside a pool of the library (a callback's).
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
 //   that outlives `destroyInstance` are safe.

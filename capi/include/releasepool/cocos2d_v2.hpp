@@ -5,11 +5,11 @@
 //
 // * CCPoolManager::push and pop belong to the calling thread. `pop` without a `push` clears the thread's root
 //   pool, as v2's main loop has it do after each frame.
-// * `object->autorelease(); object->release();` is allowed. In v2, it takes the object out of the
-//   pool and ends it. Here a pool owns its entries: if a pool of the calling thread has the object,
-//   the last release does nothing, and the pool's drain ends the object. Pools of other threads are
-//   not searched, nor those that got it other than by CCObject::autorelease and addObject. A
-//   release other than CCObject::release (an rp::Ref, rp_release) gives up the pool's reference.
+// * `object->autorelease(); object->release();` is allowed. In v2, the release takes the object out
+//   of the pool and ends it. Here a pool owns its entries: if a pool of the calling thread has the
+//   object, the last release does nothing, and the pool's drain ends the object. Not searched are
+//   pools of other threads, and pools that got the object by neither CCObject::autorelease nor
+//   addObject. A release other than CCObject::release (an rp::Ref's) gives up the pool's reference.
 // * `removeObject` adds a reference for the caller; the object stays in the pool until the drain.
 #ifndef RELEASEPOOL_COCOS2D_V2_HPP
 #define RELEASEPOOL_COCOS2D_V2_HPP
@@ -86,7 +86,7 @@ class CCNode;
 class CCEvent;
 class CCDataVisitor;
 
-// Hands the copy that copyWithZone makes from the object's class to its base classes.
+// Carries the copy that the object's copyWithZone makes to the copyWithZone of its base classes.
 class CCZone {
 public:
     CCObject* m_pCopyObject;

@@ -14,7 +14,7 @@ pub struct TypeCount {
     pub name: String,
     /// How many objects are alive.
     pub objects: u64,
-    /// Bytes of these objects, with headers, without what the objects hold.
+    /// Bytes of all objects, dead ones included, with headers, without what the objects hold.
     pub bytes: u64,
     /// Destroyed values whose memory weak references keep.
     pub dead: u64,

@@ -210,7 +210,7 @@ impl Search {
         Some(path)
     }
 
-    /// Finds a shortest path from `node` to an object; nothing else holds the nodes after `node`.
+    /// Finds a shortest path from `node` to an object; after `node`, no node is `Reach::is_held`.
     pub fn path_to_object(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Option<Vec<Hop>> {
         let objects = analysis.graph.objects;
         let held = |node: NodeId| analysis.reach.is_held(node);

@@ -61,8 +61,8 @@ pub struct Diff {
 /// A container, a pool or another list has grown if it has at least this many references more.
 const GROWN_BY: u64 = 16;
 
-/// Returns the key of a container in all graphs of one process: of an object its address, of a
-/// buffer, which moves when it grows, the place of the first word that refers to it.
+/// Returns the key of a container in all graphs of one process: for an object, its address; for a
+/// buffer, which moves when it grows, the address of the first word that refers to the buffer.
 fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let graph = analysis.graph;
     if (node as usize) < graph.objects {

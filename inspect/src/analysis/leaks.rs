@@ -13,8 +13,8 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
-/// A pool, inbox, backlog or container is reported if it has at least this many objects; fewer are
-/// likely intended.
+/// An open pool, inbox, backlog or container is reported if it has at least this many entries;
+/// fewer are likely intended.
 const MANY: u64 = 10_000;
 
 /// The most leaks of a group whose addresses are shown.
@@ -43,9 +43,9 @@ fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
     )
 }
 
-/// Returns what seems to leak, now and in the looks `before`. During one look at a process an
-/// object may be in flight, such as a message that a thread has just taken out of its inbox; leaks
-/// stay where they are.
+/// Returns what seems to leak now and is in `before`, the suspects of earlier looks. During one
+/// look at a process an object may be in flight, such as a message that a thread has just taken out
+/// of its inbox; leaks stay where they are.
 pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
     let found = find(analysis);
     let found = found
@@ -242,7 +242,7 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// Finds objects that are held, but have more references than words.
+    /// Finds objects outside of the leaks found so far that have more references than words.
     fn more_references(&mut self) {
         let analysis = self.analysis;
         let mut reported = vec![false; analysis.graph.objects];

@@ -24,7 +24,7 @@ fn starts(keys: impl Iterator<Item = NodeId>, nodes: usize) -> Vec<u32> {
     starts
 }
 
-/// Returns the positions in `keys`, sorted by key, by the result `starts` of [`starts`] for them.
+/// Returns the positions in `keys`, sorted by key; `starts` is the result of [`starts`] for `keys`.
 fn sorted(keys: impl Iterator<Item = NodeId>, starts: &[u32]) -> Vec<u32> {
     let mut next = starts.to_vec();
     let mut sorted = vec![0; starts.last().copied().unwrap_or(0) as usize];

@@ -45,8 +45,8 @@ impl Owners {
                 owner = *known;
                 break;
             }
-            // Stands while the search runs: if the search comes back to this node, it has found no
-            // holder.
+            // This entry stands while the search runs: a search that comes back to `node` has found
+            // no holder.
             self.known.insert(node, Owner::Nothing);
             passed.push(node);
             if let Some(root) = best_root(analysis, node) {

@@ -17,7 +17,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Returns the node that has the word of an edge.
+    /// Returns the hop along an edge: the node and the offset of the edge's word.
     pub fn along(edge: Edge) -> Self {
         Self {
             node: edge.from,
@@ -25,7 +25,7 @@ impl Hop {
         }
     }
 
-    /// Returns the node that a path ends with.
+    /// Returns the last hop of a path: the node, without an offset.
     pub fn end(node: NodeId) -> Self {
         Self { node, offset: None }
     }
@@ -46,7 +46,7 @@ fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
 /// Rotates a cycle so that cycles of one kind begin alike in all graphs: each graph numbers types
 /// differently, so names decide. Plain allocations come last.
 pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
-    // To avoid quadratic time, rotations of cycles of more than 64 hops are compared by two.
+    // To avoid quadratic time, rotations of cycles of over 64 hops are compared by two hops.
     let depth = if cycle.len() <= 64 { cycle.len() } else { 2 };
     let kinds = cycle.iter().map(|hop| {
         let name = analysis.type_name(hop.node);

@@ -125,7 +125,7 @@ fn from_cycle(
     Path::new((Origin::Cycle(found), label, confidence), hops)
 }
 
-/// Returns a path whose first node nothing holds, and which is not part of a cycle.
+/// Returns a path whose first node is in no cycle and has no holder; stale words may refer to it.
 fn from_node(analysis: &Analysis<'_>, hops: Vec<Hop>) -> Path {
     let first = hops.first().expect("a path has hops").node;
     let suspect = analysis.reach.level(first) == Level::Suspect;
@@ -194,8 +194,8 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
     }
 }
 
-/// Returns shortest paths to the node from different roots: at most `limit`, the most certain first,
-/// and of those the shortest. If no root holds the node, the first path begins at what leaks.
+/// Returns shortest paths to the node from different roots: at most `limit`, sorted by certainty,
+/// then length. If no root holds the node, the first path begins at what leaks.
 pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path> {
     let is_unheld = matches!(analysis.reach.level(node), Level::Nothing | Level::Suspect);
     let mut paths = Vec::new();

@@ -1,5 +1,5 @@
-//! Retained sizes: what would be freed with a node. They follow from dominators: a node's dominator
-//! is the last node before it that each path from a root to it must pass.
+//! Retained sizes: what would be freed with a node. They follow from dominators: the dominator of a
+//! node is the last other node that each path from a root to that node passes.
 //!
 //! The algorithm is Semi-NCA (Georgiadis): semidominators as Lengauer and Tarjan compute them, with
 //! path compression, then the nearest common ancestor of each node's parent and semidominator.
@@ -64,7 +64,7 @@ fn search<I: Iterator<Item = u32>>(
 struct Forest {
     /// Initially the parent; path compression replaces it with positions further up.
     ancestor: Vec<u32>,
-    /// Of each position: the one with the least semidominator from there up to below its ancestor.
+    /// For each position, the one with the least semidominator from it up to below its `ancestor`.
     label: Vec<u32>,
     semi: Vec<u32>,
     path: Vec<u32>,
@@ -220,7 +220,7 @@ pub fn retained(
 /// The nodes that each node retains, as sets that can be united.
 pub struct RetainedSets {
     sizes: Retained,
-    /// By node. Of two sets that overlap, one contains the other, and so do their ranges.
+    /// By node. Of two sets that overlap, one contains the other; the same is true of their ranges.
     ranges: Vec<Range<u32>>,
 }
 

@@ -1,10 +1,10 @@
 //! Which words are strong references, which weak, and which neither.
 //!
-//! A word does not tell whether it is a `Ref`, a `Weak` or a borrow. But a field is one thing in all
-//! objects of a type. So edges form *groups*: by the type that has the word, its offset, and the
-//! type that it refers to; words in a plain allocation by the field that refers to the allocation.
+//! A word does not tell whether it is a `Ref`, a `Weak` or a borrow. But a field is one thing in
+//! all objects of a type. So edges form *groups*: by the type of the word's object, the word's
+//! offset, and the type of its target; words in a plain allocation by the field that leads to it.
 //! For each object, the groups of words that refer to it get strengths such that the sums fit its
-//! counts. If only one assignment fits, its groups get votes; decided groups help to decide others.
+//! counts. If one assignment fits best, its groups get votes; decided groups help to decide others.
 //!
 //! A move leaves a copy behind: a task has its argument both where it was passed in and where its
 //! future uses it. So of the words of a group in one plain allocation that refer to one object, at
@@ -125,7 +125,7 @@ impl Counts {
 type Votes = [u32; 4];
 
 struct Groups {
-    /// The group of each edge, with the mark [`COPY`].
+    /// The group of each edge, with the mark [`COPY`] if it may be a copy.
     of_edge: Vec<u32>,
     /// The groups in the order of [`Links::all_incoming`], so that they are read in sequence: most
     /// of the time goes into memory accesses.
@@ -134,7 +134,7 @@ struct Groups {
     decided: Vec<Strength>,
 }
 
-/// Returns a key for a word's holder: its type, or up to `depth` fields that lead to an allocation.
+/// Returns a holder's key: an object's type, or up to `depth` fields that lead to an allocation.
 fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
     if let Some(object) = graph.object(node) {
         return u64::from(object.type_id);
@@ -231,8 +231,8 @@ impl Groups {
     /// strengths. Returns `false` if the next round must try `node` again.
     ///
     /// Copies may be left in other allocations, too: in a buffer, a table, or a future that was
-    /// moved into another. So if a group has more words than there are references, and nothing else
-    /// explains these, it is strong if roots lead to one of its words: that may be the reference.
+    /// moved into another. So if references lack words, a group that would be uncounted gets a
+    /// strong vote if roots lead to one of its words: that word may be the reference.
     fn solve<'r>(
         &mut self,
         graph: &Graph,

@@ -125,7 +125,7 @@ pub struct Figures {
     pub leaks: u64,
     /// Objects that are part of the leaks themselves.
     pub objects: u64,
-    /// Bytes of these objects.
+    /// Bytes of these objects, and of plain allocations that are part of the leaks.
     pub bytes: u64,
     /// Objects that would be destroyed if the leaks were fixed.
     pub retained_objects: u64,

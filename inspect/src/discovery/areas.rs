@@ -167,7 +167,7 @@ fn add_thread(
 }
 
 /// Returns whether a region with a thread's stack pointer is the stack that the kernel has made for
-/// the first thread. In core files mappings have no names.
+/// the first thread. In a core file perhaps no mapping has the name `[stack]`.
 fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> bool {
     const NAME: &str = "[stack]";
     let is_known = || image.mappings().iter().any(|mapping| mapping.name == NAME);
@@ -213,9 +213,9 @@ struct IdleStack {
 }
 
 /// Returns the stacks that no thread is on, by address: the C library keeps them after their
-/// threads have ended, or has prepared them for new ones. Their words are left over. Such stacks
-/// can be recognized only on x86-64, where a control block begins with its own address, and has it
-/// again two words later.
+/// threads have ended, or has prepared them for new ones. Nearly all their words are stale. Such
+/// stacks can be recognized only on x86-64, where a control block begins with its own address, and
+/// has it again two words later.
 fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleStack> {
     let mut idle = Vec::new();
     if cfg!(not(target_arch = "x86_64")) {

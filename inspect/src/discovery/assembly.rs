@@ -148,7 +148,7 @@ impl Assembly<'_> {
             // A word on a stack may be left over from the allocation, and proves nothing.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
-        // Candidates to whose beginning words in other items refer come first.
+        // Candidates to which words in items refer come before those that only roots refer to.
         let mut candidates: Vec<(bool, u32)> = edges.map(|edge| (false, edge.to)).collect();
         candidates.extend(roots.map(|inside| (true, inside.root.to)));
         candidates.sort_unstable_by_key(|(by_root, index)| (*index, *by_root));
@@ -166,7 +166,7 @@ impl Assembly<'_> {
             is_held[*index as usize] = true;
         }
         // In memory of unknown allocators, words that look like a header may be anything. If more
-        // such objects lack references than the excess leaves, it is not known which are none.
+        // such items lack references than the excess leaves, it is not known which are no objects.
         let guessed = self.targets.objects.iter().filter(|index| {
             !is_held[**index as usize] && !self.items.is_exact(&items[**index as usize])
         });

@@ -1,5 +1,5 @@
-//! Adds roots for what the library's own structures refer to: counted references, and allocations
-//! that nothing else describes.
+//! Adds roots for what the library's own structures refer to: the library's entries, and other
+//! plain allocations, such as the memory of lists.
 
 use super::regions::Regions;
 use super::roots::Roots;
@@ -64,8 +64,8 @@ pub(super) fn add_roots(
     }
 }
 
-/// Adds a root for each plain allocation that structures of the library refer to, such as the
-/// memory of their lists: it is no leak. Allocations that wait in the lists have roots already.
+/// Adds a root for each word in the library's structures that refers to a plain allocation, such as
+/// the memory of a list, which is no leak. Allocations that entries refer to have roots already.
 pub(super) fn add_unknown(
     regions: &Regions<'_>,
     structures: &[Range<u64>],

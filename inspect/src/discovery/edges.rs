@@ -19,7 +19,7 @@ pub(super) struct Edges {
     /// Words that refer to memory of an object other than the beginning of its payload: no
     /// references, unless the object turns out to be plain memory.
     pub(super) inside: Vec<Edge>,
-    /// The indices of the watched addresses that words refer to, some of them several times.
+    /// The indices of watched addresses (of guards' pools) that words refer to, some repeatedly.
     pub(super) watched: Vec<u32>,
 }
 

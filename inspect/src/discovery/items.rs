@@ -158,7 +158,7 @@ fn own_memory(library: &Library) -> Vec<Range<u64>> {
     all
 }
 
-/// Returns the library's variables that refer to objects: the library's entries stand for them.
+/// Returns the library's statics that refer to objects: `Library::all_entries` has what they hold.
 fn statics(library: &Library) -> Vec<Range<u64>> {
     let layout = &library.layout;
     let (orphans, kept, retired) = (&layout.orphans, &layout.kept, &layout.retired);

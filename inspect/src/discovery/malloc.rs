@@ -25,8 +25,8 @@ pub(super) struct Heap {
     pub(super) caveats: Vec<String>,
 }
 
-/// Finds what glibc's malloc has allocated. The result has only a caveat if the program has another
-/// C library, or an unknown version of glibc.
+/// Finds what glibc's malloc has allocated. If the program has another C library, or an unknown
+/// version of glibc, the result is only a caveat.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     let mut heap = Heap::default();
     let layout = match arena::layout(image) {

@@ -231,9 +231,9 @@ impl<'a> Recognizer<'a> {
     }
 }
 
-/// Returns the size of a boxed value from the word before its header: twice the size plus the
-/// alignment, which is the lowest bit that is set, as the size is a multiple of it. Values that are
-/// aligned to more than 32 are not recognized, as their header is elsewhere.
+/// Returns the size of a boxed value. `word`, before its header, is twice the size plus the
+/// alignment, which is the lowest bit set in `word`, as the size is a multiple of the alignment.
+/// Values that are aligned to more than 32 are not recognized, as their header is elsewhere.
 fn boxed_bytes(word: u64) -> Option<u64> {
     let align = word & word.wrapping_neg();
     (1..=32).contains(&align).then_some((word ^ align) >> 1)
@@ -242,8 +242,8 @@ fn boxed_bytes(word: u64) -> Option<u64> {
 /// Returns whether malloc might have returned `allocation` for an object that leaves `unused` bytes
 /// of it.
 fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
-    // malloc rounds sizes up to 16, and adds a remainder of fewer than 32 bytes, which is too small
-    // for a chunk; an aligned allocation has a remainder on both sides.
+    // malloc rounds sizes up to multiples of 16, and adds a remainder of fewer than 32 bytes, which
+    // is too small for a chunk; an aligned allocation has a remainder on both sides.
     let (rounding, moved) = if info.align <= 16 {
         (32, 0)
     } else {

@@ -96,8 +96,7 @@ impl<'a> Regions<'a> {
         let writable = image.mappings().iter().filter(|mapping| is_memory(mapping));
         let mut regions: Vec<Region<'a>> = Vec::new();
         for mapping in writable {
-            // Adjacent mappings form one region: advice to the kernel may have split them, or a
-            // core file.
+            // Adjacent mappings form one region: `madvise` or a core file may have split them.
             let adjacent = regions.last_mut().filter(|region| {
                 // Only the first part of the heap has its name in core files.
                 let is_rest = mapping.name.is_empty() && region.name.starts_with('[');
@@ -190,7 +189,7 @@ mod tests {
 
     const START: u64 = 0x7f00_0000_0000;
 
-    /// Of the four pages the second is absent; the others have their address in each word.
+    /// The second of the four pages is absent; each word of the others is its own address.
     #[test]
     fn an_absent_page_does_not_hide_those_around_it() {
         let words = (START..START + 4 * PAGE).step_by(8).map(|at| (at, at));

@@ -15,7 +15,7 @@ pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     /// Words that refer to other memory of objects.
     pub(super) inside: Vec<Inside>,
-    /// The indices of the watched addresses that words refer to, some of them several times.
+    /// The indices of watched addresses (of guards' pools) that words refer to, some repeatedly.
     pub(super) watched: Vec<u32>,
     /// The texts to which the labels of roots are indices.
     pub(super) labels: Texts,
@@ -159,7 +159,7 @@ fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Opti
     symbols.thread_local_at(program.start, offset)
 }
 
-/// Returns a name for each thread of an image: that which the library or the kernel knows.
+/// Returns a label for each thread of an image: `main`, the known name, or the kernel's id.
 pub(super) fn thread_labels(image: &dyn Image, library: &Library) -> Vec<String> {
     let label = |thread: &Thread| {
         let known = library

@@ -111,7 +111,7 @@ struct Sites<'a> {
     graph: &'a Graph,
     creations: Vec<Creation>,
     created: Vec<u32>,
-    /// Creations by the file name's address and length, the line, the column and the thread.
+    /// Results of `creation` by the file name's address and length, line, column and thread.
     known: HashMap<(u64, u32, u32, u32, u64), u32>,
     /// Records that make no sense.
     unreadable: u64,

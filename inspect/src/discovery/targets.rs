@@ -26,7 +26,7 @@ pub(super) struct Targets<'a> {
     pub(super) objects: Vec<u32>,
     /// All items by the start of their memory.
     extents: Ranks,
-    /// The watched addresses, in the library's own memory: references to them are found, too.
+    /// The watched addresses, those of guards' pools: words that refer to them are found, too.
     watched: Ranks,
     lowest: u64,
     /// How many bytes there are from `lowest` to the highest address of an item or a watched one.

@@ -30,9 +30,9 @@ impl ProgramImage {
     ///
     /// # Errors
     ///
-    /// See [`Error`]: no core file, or a truncated one; a program that is missing, or a different
-    /// one. A library that is missing or different is no error: its code and constants are left
-    /// out.
+    /// See [`Error`]: no core file, or a truncated one; a missing or different program, if
+    /// `program` is given or the core lacks parts of it. A missing or different library is no
+    /// error: its code and constants are left out.
     pub fn open(core: &Path, program: Option<&Path>) -> Result<Self, Error> {
         let open = || format!("open {}", core.display());
         let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;
@@ -82,7 +82,7 @@ impl ProgramImage {
     }
 }
 
-/// Returns the mapping that a segment is of.
+/// Returns a segment as a mapping, with the name of the file that was mapped there.
 fn mapping(load: &Load, notes: &Notes) -> Mapping {
     let file = notes.file_at(load.start);
     Mapping {
@@ -98,8 +98,8 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
 }
 
 /// Names the mappings of the first thread's stack and of the heap of `brk`, which core files do not
-/// name. The stack has the stack pointer; the heap is the first anonymous mapping after the program
-/// that has a gap before it.
+/// name. The stack is where the stack pointer points; the heap is the first anonymous mapping after
+/// the program that has a gap before it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     let mut threads = notes.threads.iter();
     let first = threads.find(|thread| Some(thread.tid) == notes.pid);
@@ -148,8 +148,8 @@ fn regions(
         .collect();
     let mut holes = holes.iter().peekable();
     for (load, mapping) in loads.iter().zip(mappings) {
-        // Holes are in the order of the file, which is the order of addresses in all known cores.
-        // In any other core this misses holes, which costs only time.
+        // `holes` are in the order of addresses, which is the order in the file in all known cores.
+        // In any other core the loop misses holes, which costs only time.
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         let address = |offset: u64| load.start + (offset - load.offset);
         let bytes = |at: u64| Backing::Bytes {

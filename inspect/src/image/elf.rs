@@ -21,7 +21,7 @@ pub(crate) type Segment = ProgramHeader64<LittleEndian>;
 /// The most bytes of notes that are looked at in a module. More are damage, not notes.
 const NOTES_LIMIT: u64 = 1 << 20;
 
-/// The size that all pages are multiples of.
+/// The size of which all page sizes are multiples.
 pub(crate) const PAGE: u64 = 4096;
 
 /// Returns whether `bytes` begin as ELF files do.
@@ -29,7 +29,7 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(&elf::ELFMAG)
 }
 
-/// Returns an error unless `bytes`, the beginning of a program, can be inspected.
+/// Returns an error if `bytes` begin an ELF file of a kind that cannot be inspected.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn modules(
 ) -> Vec<Module> {
     let mut modules: Vec<Module> = Vec::new();
     for mapping in mappings {
-        // Files that are read by mmap are not loaded: a loader maps privately.
+        // Loaders map privately: a shared mapping is of a file that the program reads.
         let loaded = mapping.read && !mapping.shared && mapping.offset == 0;
         let last = modules.last().map_or(0, |module| module.end);
         if !loaded || !mapping.is_file() || mapping.start < last {

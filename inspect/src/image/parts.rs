@@ -103,8 +103,8 @@ pub struct Thread {
     pub registers: Vec<u64>,
 }
 
-/// The kinds of processors that are known, whose kernel lays registers out the same way for ptrace and
-/// for core files.
+/// The kinds of processors that are known. On each, Linux lays registers out the same way for
+/// ptrace and for core files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
     /// AMD64.

@@ -1,7 +1,7 @@
 //! A running process: stopped for a moment, copied, and let go.
 //!
-//! The memory that the process can write, and all other memory that differs from files, is copied
-//! during the stop. The rest, code and constants, is read from the files when it is asked for.
+//! Private pages that the process has written, and shared memory without a file, are copied during
+//! the stop. The rest, such as code, is read from files or from the process when it is asked for.
 
 use super::program_image::ProgramImage;
 use crate::error::Error;
@@ -32,8 +32,7 @@ impl ProgramImage {
     /// in which its threads wait may return `EINTR`: `epoll_wait` does.
     ///
     /// Memory that only has data is not kept: [`Image::present`](super::Image::present) leaves it
-    /// out, and it is read from the process when it is asked for. The work is done by a thread of
-    /// its own.
+    /// out, and it is read from the process when it is asked for. New threads do the work.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(crate) type Later = Box<dyn Fn(u64, &mut [u8]) -> usize + Send + Sync>;
 pub(crate) enum Backing {
     /// The bytes are in one of [`Regions::sources`], from an offset on.
     Bytes { source: u32, offset: usize },
-    /// All bytes are zero: the program never wrote there.
+    /// All bytes are zero, for example where the program never wrote.
     Zero,
     /// The bytes were not copied: they can be read from the process as long as it lives.
     Later,
@@ -64,7 +64,7 @@ impl Regions {
         u32::try_from(self.sources.len() - 1).expect("fewer than 2^32 files")
     }
 
-    /// Adds a region, unless it is empty. Bytes that a source does not have are zero, as those
+    /// Adds a region, unless it is empty. Bytes that a source does not have are zero, like those
     /// after the end of a file in its last page.
     ///
     /// # Panics

@@ -19,7 +19,7 @@ pub const VERSION: u64 = 1;
 /// The longest description that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// A note as it is: numbers by name, and addresses of statics.
+/// The contents of a module's notes: numbers by name, and addresses of statics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The path of the file that has the note.
@@ -120,8 +120,8 @@ impl Names {
     }
 }
 
-/// Returns the name of the static in a description, which is at `address`, and where the static's
-/// address is.
+/// Returns the name of the static in `bytes`, a note's description at `address`, and the address of
+/// the word that has the static's address.
 fn static_in(bytes: &[u8], address: u64) -> Option<(String, u64)> {
     let (distance, name) = bytes.split_first_chunk()?;
     let distance = i32::from_ne_bytes(*distance);

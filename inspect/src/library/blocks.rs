@@ -17,7 +17,7 @@ struct Cut {
 /// All chunks by address.
 type Chunks = HashMap<u64, Cut>;
 
-/// Reads the heaps in a roll; returns chunks and blocks, both by address.
+/// Reads the heaps in the roll at `heaps` (see `RollLayout`); returns chunks and blocks by address.
 pub(super) fn blocks(
     reader: &mut Reader<'_>,
     heaps: u64,

@@ -25,8 +25,8 @@ pub struct LibThread {
 pub struct LibPool {
     /// The name and length of the pool.
     pub state: PoolState,
-    /// The address of the pool. A guard has this address: if no word outside of
-    /// [`own_memory`](super::Library::own_memory) does, the guard was forgotten.
+    /// The address of the pool. If a guard owns the pool, the guard has this address: if no word
+    /// outside of [`own_memory`](super::Library::own_memory) has it, the guard was forgotten.
     pub address: u64,
     /// The kind of the pool.
     pub kind: PoolKind,
@@ -130,8 +130,8 @@ const LONGEST_LIST: u64 = 1 << 24;
 /// The lowest address that memory may have: nothing is mapped in the first page.
 const LOWEST: u64 = 4096;
 
-/// The number of structures that do not fit after which the rest is left out. A process that was
-/// stopped in the middle of an operation has a handful for each thread.
+/// After so many structures that do not fit, the rest is left out. A process that was stopped in
+/// the middle of an operation has a handful of them for each thread.
 const MOST_UNFIT: u64 = 10_000;
 
 /// The most words that are read, and blocks that are counted: in damaged memory, all pools of all
@@ -153,12 +153,12 @@ pub(super) struct Reader<'m> {
     memory: &'m dyn Memory,
     pub(super) layout: &'m Layout,
     found: Collected,
-    /// The structures that did not fit, and how often.
+    /// In which ways structures did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
     /// How much more work is allowed.
     left: u64,
-    /// Addresses of messages and pages that were seen.
+    /// Addresses of messages, pages, chunks and other members of lists that were seen.
     seen: HashSet<u64>,
 }
 
@@ -299,7 +299,7 @@ impl<'m> Reader<'m> {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns address and length of the items of a list; `size` is that of an item.
+    /// Returns the address and the number of a list's items; `size` is the size of an item.
     pub(super) fn list(&mut self, address: u64, size: u64) -> (u64, u64) {
         let layout = self.layout.list;
         let items = self.field(address, layout.items);
@@ -316,7 +316,7 @@ impl<'m> Reader<'m> {
         (items, len)
     }
 
-    /// Returns the words in a list of words.
+    /// Returns the address of the items in a list of words, and these words.
     pub(super) fn list_of_words(&mut self, address: u64) -> (u64, Vec<u64>) {
         let (items, len) = self.list(address, 8);
         (items, self.words(items, len))
@@ -339,7 +339,7 @@ impl<'m> Reader<'m> {
         });
     }
 
-    /// Returns whether this message or page was not seen before; if it was, that is a circle.
+    /// Returns whether this member of a list was not seen before; counts a misfit if it was.
     pub(super) fn is_new(&mut self, address: u64) -> bool {
         let new = self.seen.insert(address);
         if !new {
@@ -355,7 +355,7 @@ impl<'m> Reader<'m> {
         self.pages(page, top, holder)
     }
 
-    /// Reads what a thread has retired, in a page and those below it.
+    /// Reads the references that a thread has retired, in a page and in those below it.
     pub(super) fn queue(&mut self, page: u64, kind: RootKind, label: u32) {
         // The address is 1 while the thread adds an entry.
         if page > 1 {
@@ -401,7 +401,7 @@ impl<'m> Reader<'m> {
         n
     }
 
-    /// Reads the messages of a list whose head is a field.
+    /// Reads the messages of the list whose head is the field at `offset`.
     pub(super) fn messages(&mut self, address: u64, offset: u64, kind: RootKind, label: u32) {
         let head = self.field(address, offset);
         let pool = 0;

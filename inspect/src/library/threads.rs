@@ -1,4 +1,4 @@
-//! Threads with their inboxes and pools; and pools, messages and references whose thread has ended.
+//! Threads with their inboxes and pools; pools and messages of ended threads; retired references.
 
 use super::reader::{Holder, LibPool, LibThread, PoolKind, Reader, Target};
 use crate::graph::{PoolState, RootKind};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The most slots of the registry that are read.
 const MOST_SLOTS: u64 = 1 << 24;
 
-/// The most structures of a roll that are read.
+/// The most structures of a roll (see `RollLayout`) that are read.
 const MOST_IN_ROLL: u64 = 1 << 24;
 
 /// Reads all threads that have not left, by their slots.
@@ -114,7 +114,7 @@ fn add_pools(reader: &mut Reader<'_>, at: u64, whose: &str, thread: &mut LibThre
     thread.state.pools = thread.pools.iter().map(|pool| pool.state.clone()).collect();
 }
 
-/// Returns the addresses of the structures in a roll, whose link is at this offset in them.
+/// Returns the addresses of the structures in a roll (`RollLayout`); their links are at `link`.
 pub(super) fn roll(reader: &mut Reader<'_>, address: u64, link: u64) -> Vec<u64> {
     let layout = reader.layout;
     let mut found = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn orphans(reader: &mut Reader<'_>, address: u64) {
     }
 }
 
-/// Reads the references that slots gave up: in batches, and in the queues of threads.
+/// Reads the references that slots have retired: in batches, and in the queues of threads.
 pub(super) fn retired(reader: &mut Reader<'_>, places: u64, epoch: u64) {
     let label = reader.label("references that slots gave up".to_owned());
     let (place, of) = (reader.layout.retired, reader.layout.participant);

@@ -193,7 +193,7 @@ fn node(analysis: &Analysis<'_>, node: NodeId) -> wire::Node {
     }
 }
 
-/// Names the thread with a key for people.
+/// Returns a name for people of the thread that has the key.
 fn creator(graph: &Graph, key: u64) -> String {
     let mut threads = graph.threads.iter();
     let thread = threads.find(|thread| thread.key == key);
@@ -276,7 +276,7 @@ type WordsKey = (
     Strength,
 );
 
-/// Adds words up: one by one if `single`, else by the type of the other node and the field.
+/// Adds words up by the type of the other node and the field; if `single`, also by that node.
 struct Adding<'a, 'g> {
     analysis: &'a Analysis<'g>,
     single: bool,

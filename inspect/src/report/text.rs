@@ -199,7 +199,7 @@ fn words(page: &mut Page, words: &[Words]) {
     }
 }
 
-/// Names what was asked for: objects of a type, or a node.
+/// Says how many objects or allocations were asked for.
 fn subject(node: Option<&Node>, objects: u64) -> String {
     match node {
         Some(Node {

@@ -49,7 +49,7 @@ pub enum Report {
 /// Objects by type, and threads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Top {
-    /// Objects that were found.
+    /// Objects that are alive.
     pub objects: u64,
     /// Bytes of these objects, with headers.
     pub bytes: u64,
@@ -77,7 +77,7 @@ pub struct Node {
     /// Where the object was created, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// The thread that created it, if the program records it.
+    /// The thread that created the object, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator: Option<String>,
 }
@@ -95,7 +95,7 @@ pub struct Hop {
 /// The leaks that were found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Leaks {
-    /// Objects that were found.
+    /// Objects that are alive.
     pub objects: u64,
     /// Bytes of these objects.
     pub bytes: u64,
@@ -121,7 +121,7 @@ pub struct Group {
     /// How many leaks, objects and bytes there are.
     #[serde(flatten)]
     pub figures: Figures,
-    /// The path or cycle of the first leak. A cycle goes on from its last node to its first.
+    /// The first leak's path; cycles but `allocation_cycle` go on from the last node to the first.
     pub path: Vec<Hop>,
     /// The addresses of the first leaks.
     pub samples: Vec<String>,
@@ -136,7 +136,7 @@ pub struct Why {
     pub references: Option<References>,
     /// The paths to the object; or the ways in which objects of the type are held.
     pub paths: Vec<Path>,
-    /// How many paths there are, with those beyond `--limit`.
+    /// How many ways there are, with those beyond `--limit`; for an address, the length of `paths`.
     pub all_paths: usize,
 }
 
@@ -186,7 +186,7 @@ pub struct Holders {
     pub roots: Vec<RootWords>,
     /// Nodes that refer to the objects: one by one for an address, by type and field for a type.
     pub holders: Vec<Words>,
-    /// How many holders there are, with those beyond `--limit`.
+    /// The length of `holders` without `--limit`.
     pub all_holders: usize,
 }
 
@@ -233,7 +233,7 @@ pub struct Words {
 pub struct Owner {
     /// `object`, or the kind of root as in [`Path::root`]; `null` if nothing refers to the allocation.
     pub kind: Option<String>,
-    /// The object's type, or the root for people.
+    /// The object's type, or the root's name for people; empty if `kind` is `null`.
     pub name: String,
     /// The offset of the word in the object.
     pub offset: Option<u32>,
@@ -252,7 +252,7 @@ pub struct Held {
     pub retained_objects: u64,
     /// Nodes that the objects refer to: one by one for an address, by type and field for a type.
     pub held: Vec<Words>,
-    /// How many such nodes there are, with those beyond `--limit`.
+    /// The length of `held` without `--limit`.
     pub all_held: usize,
 }
 
@@ -265,7 +265,7 @@ pub struct Diff {
     pub same_process: Option<bool>,
     /// True if the second snapshot seems to be older than the first.
     pub swapped: bool,
-    /// Types with more or fewer objects; those that have grown most first.
+    /// Types with more or fewer objects or bytes; those that have grown most first.
     pub types: Vec<TypeChange>,
     /// How many such types there are, with those beyond `--limit`.
     pub all_types: usize,
@@ -283,7 +283,7 @@ pub struct Grown {
     pub type_name: String,
     /// References before and after.
     pub references: [u64; 2],
-    /// The path from the holder to the container.
+    /// The path from a root to the container.
     pub path: Option<Path>,
 }
 
@@ -292,7 +292,7 @@ pub struct Grown {
 pub struct Snapshot {
     /// The file.
     pub file: String,
-    /// Objects that were found.
+    /// Objects that are alive.
     pub objects: u64,
     /// Bytes of these objects.
     pub bytes: u64,

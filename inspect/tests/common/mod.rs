@@ -30,7 +30,7 @@ impl Target {
         Target::start_command(command, role)
     }
 
-    /// Starts a command that runs a copy of this program.
+    /// Starts a command that runs this program, or a copy of it.
     pub fn start_command(mut command: Command, role: &str) -> Target {
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
         let mut target = Target::spawn(command.env(ROLE, role));
@@ -77,7 +77,7 @@ impl Target {
         line
     }
 
-    /// Returns the next line after those of the test harness.
+    /// Returns the next answer; skips lines of the test harness.
     pub fn answer(&mut self) -> String {
         loop {
             let line = self.line();
@@ -87,7 +87,7 @@ impl Target {
         }
     }
 
-    /// Returns the state of the process: `R`, `S`, `T`, `t`.
+    /// Returns the state of the process, such as `R`, `S`, `T`, `t` or `Z`.
     pub fn state(&self) -> char {
         state(self.pid())
     }
@@ -111,7 +111,7 @@ pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// Tells the process that has started this one.
+/// Sends an answer to the process that has started this one.
 pub fn tell(answer: &str) {
     // One write for the whole line, so that the test harness cannot write in between.
     std::io::stdout()
@@ -120,7 +120,7 @@ pub fn tell(answer: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Tells that the process is ready, and answers each line by `answer`.
+/// Sends `ready`, and then answers each line by `answer`.
 pub fn serve(mut answer: impl FnMut(&str) -> String) -> ! {
     tell("ready");
     for line in std::io::stdin().lines() {

@@ -155,7 +155,7 @@ pub fn start() -> Box<dyn Any> {
     Box::new((runtime, all))
 }
 
-/// Tasks that have their argument only.
+/// Tasks that use only their argument.
 fn alone(all: &mut All) {
     each(all, |job: Ref<Job<1>>| (waits(job), ()));
     each(all, |job: Ref<Job<2>>| (nested(job), ()));
@@ -177,7 +177,7 @@ fn alone(all: &mut All) {
     all.push(Box::new(set));
 }
 
-/// Tasks that wait for others.
+/// Tasks that wait for channels, locks and notifications.
 fn with_others(all: &mut All) {
     each(all, |job: Ref<Job<11>>| {
         let (sender, messages) = mpsc::channel(4);

@@ -140,7 +140,7 @@ unsafe impl GlobalAlloc for Lists {
             return ptr::with_exposed_provenance_mut(memory.take(1 << class));
         }
         let block = ptr::with_exposed_provenance_mut::<usize>(block);
-        // SAFETY: free blocks begin with an address.
+        // SAFETY: `dealloc` has written an address to the beginning of each free block.
         memory.free[class] = unsafe { block.read() };
         block.cast()
     }
@@ -176,7 +176,7 @@ struct LeakForgotten(#[allow(dead_code)] [u64; 5]);
 struct LeakKept(#[allow(dead_code)] [u64; 3]);
 struct LeakKeptInHome(#[allow(dead_code)] HomeRef<LeakKept>);
 
-/// Leaks some objects, on a thread of its own.
+/// Leaks some objects; `play` calls it on a new thread.
 fn leak() {
     for n in 0..LEAKS {
         let pair = [0, 1].map(|at| Ref::new(LeakCycle(RefCell::default(), [n + at; 4])));

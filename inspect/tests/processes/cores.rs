@@ -28,7 +28,7 @@ fn refused(core: &Path, program: Option<&Path>) -> Error {
     opened.err().expect("it is refused")
 }
 
-/// Checks what the process that plays the role has.
+/// Checks an image of the process that plays the role.
 fn check(image: &ProgramImage, pid: u32) {
     assert_eq!(image.pid(), Some(pid));
     known::check(image);
@@ -170,8 +170,8 @@ fn damaged_cores_are_refused_or_read() {
     };
     let bytes = fs::read(&path).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
-    // Damages headers and notes, which have all the offsets. The file is sparse, so that this is
-    // quick.
+    // Damages headers and notes, which have all the offsets. The file is sparse, so that each round
+    // is quick.
     let (mut refused, mut opened) = (0, 0);
     let mut rng = fastrand::Rng::with_seed(1);
     for round in 0..1500 {

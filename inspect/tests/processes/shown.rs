@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long the frames that the test asks for take, at least.
 const FRAME: Duration = Duration::from_millis(2);
 
-/// Plays the role.
+/// Plays the role `frames`.
 pub fn play_frames() -> ! {
     let other = thread::Builder::new().name("render".to_owned());
     let other = other.spawn(|| {
@@ -61,7 +61,7 @@ fn frames_of_running_loops_are_counted_and_timed() {
     }
 }
 
-/// Plays the role.
+/// Plays the role `shown`.
 pub fn play_debugged() {
     let pool = AutoreleasePool::named("frame");
     for number in 0..1_000_u64 {

@@ -40,7 +40,7 @@ pub struct Aligned(pub [u64; 8]);
 pub struct PageAligned(pub [u64; 512]);
 #[derive(Debug)]
 pub struct Stale(pub [u64; 23]);
-/// Has a destructor, which may wait.
+/// Has a destructor, which a budgeted drain may leave to later drains.
 #[derive(Debug)]
 pub struct InDead(pub String);
 #[derive(Debug)]
@@ -134,7 +134,7 @@ fn pools() {
 fn messages() {
     let inbox = stay("inbox", || {
         let mut pool = AutoreleasePool::new();
-        // A drain makes some of these releases, and leaves the others claimed.
+        // A drain takes these releases out of the inbox, and makes only some of them.
         let own = PoolManager::global().current_thread().unwrap();
         let claimed = Ref::new(InClaimed(1));
         (0..500).for_each(|_| own.release(claimed.clone()));
@@ -172,8 +172,8 @@ fn retired() -> impl Sized {
 pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
     let blocks = BlockAllocator::new();
-    // There are so many that pools cannot get the vectors' memory again: addresses of the vectors
-    // stay on this stack, and would be mistaken for guards of such pools.
+    // The vectors are so large that pools cannot get their memory: addresses of the vectors stay on
+    // this stack, and would be mistaken for guards of such pools.
     let mut freed: Vec<_> = (0..600).map(|i| Some(Ref::new(Freed(i)))).collect();
     let in_block = |i| Some(Ref::new_in(FreedBlock(i), &blocks));
     let mut freed_blocks: Vec<_> = (0..600).map(in_block).collect();
@@ -436,8 +436,8 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         for node in found {
             assert_eq!(counts(view.object(node)), (1, 0, true), "{name}");
             let mut holders = holders_of(node);
-            // Unused words of other memory still have addresses of earlier objects in the same
-            // blocks.
+            // Unused words of other memory may still have the addresses of objects that were in the
+            // same blocks before.
             if name.contains("Block") {
                 holders.dedup();
             }

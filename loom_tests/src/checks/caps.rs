@@ -54,12 +54,12 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Returns the layout of this many units of large memory: blocks are not aligned to 128.
+/// Returns a layout of `units` KiB for large memory: no block has its alignment, 128 bytes.
 fn large(units: usize) -> Layout {
     Layout::from_size_align(1_024 * units, 128).unwrap()
 }
 
-/// A layout of another size class.
+/// A layout of another size class than [`LAYOUT`].
 const LARGER: Layout = Layout::new::<[u64; 8]>();
 
 /// Returns the size of a chunk.
@@ -77,7 +77,7 @@ fn capped() -> BlockAllocator {
     BlockAllocator::builder().hard_cap(cap).build()
 }
 
-/// Allocates on two threads. Returns the blocks, and whether that overlapped.
+/// Allocates on two threads. Returns the blocks, and whether the two calls overlapped.
 fn two_blocks(blocks: &BlockAllocator, layout: Layout) -> ([Option<Block>; 2], bool) {
     let theirs = blocks.clone();
     let there = move || alloc_as(&theirs, layout);

@@ -19,7 +19,6 @@ pub enum How {
     Explore,
     /// Explores every interleaving, but does not write a failing one to a file.
     Brief,
-    /// Samples interleavings by these seeds.
     Sample(Range<u64>),
 }
 
@@ -85,7 +84,8 @@ fn run(model: &Model, builder: &Builder) -> Result<Report, Failure> {
 /// How many executions have begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Ends the process when one execution takes a minute, where a millisecond is usual: it hangs.
+/// Ends the process when one execution takes a minute, where a millisecond is usual: the execution
+/// hangs.
 fn watch() {
     let mut before = None;
     loop {

@@ -196,7 +196,7 @@ fn cyclic_panics() -> usize {
     let mine = order.next();
     assert!(panic.is_err());
     upgrader.unwrap().join();
-    // The panic destroys the value here, as it was never moved into the object.
+    // The panic destroys the value on this thread, as the value was never moved into the object.
     assert_eq!(take_deaths(), [me()]);
     mine
 }

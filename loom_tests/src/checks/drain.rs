@@ -124,7 +124,7 @@ fn deep(r: Ref<Probe>) -> OnDrop {
     })
 }
 
-/// Drops `pool` below 16 x 256 bytes of stack; model builds queue objects beyond 2 KiB.
+/// Drops `pool` below `times` x 256 bytes of stack; model builds queue objects beyond 2 KiB.
 #[inline(never)]
 fn far_down(times: u32, pool: AutoreleasePool) {
     let filler = std::hint::black_box([0u8; 256]);

@@ -204,7 +204,7 @@ fn read_by_second_pool(place: &Place) -> bool {
     let mut second = AutoreleasePool::new();
     pin(&second);
     let found = place.gone.load() == 0;
-    // Closes the pools out of order: this raises the announcement to the second one's epoch.
+    // Closes the pools out of order: this raises the announcement to the epoch of `second`.
     drop(first);
     if found {
         place.object.get();
@@ -230,7 +230,7 @@ fn quick() -> String {
 }
 
 fn revoked() -> String {
-    // This thread ends, and the reader takes over its participant, with the mark of a fence.
+    // The spawned thread ends. The reader takes over its participant, with the mark of a fence.
     spawn(|| pinned(|| ())).join();
     meet(read_twice, |place| {
         epoch_oldest_pin();
@@ -288,7 +288,7 @@ fn slot() -> (Arc<Slot<Probe>>, usize) {
     (slot, old)
 }
 
-/// Drops the slot, and asserts how many objects it had.
+/// Drops the slot, and asserts that `deaths` objects have died since the last [`take_deaths`].
 fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     drop(slot);
     settle();
@@ -341,7 +341,7 @@ fn epoch_bumps() -> String {
 fn epoch_leave() -> String {
     let place = Arc::default();
     let reader = || spawn_with(&place, |place| read(&place));
-    // One of the next readers takes over this one's participant.
+    // One of the next readers takes over the participant of this reader.
     reader().join();
     let others = [(); 2].map(|()| reader());
     let freed = collect(&place);
@@ -361,7 +361,7 @@ fn epoch_flag() -> usize {
     released - 1
 }
 
-/// Releases what no collection has yet, of two objects that stores have replaced, and ends.
+/// Releases the other `2 - released` objects that stores have replaced, and drops the slot.
 fn rest_ends(slot: Arc<Slot<Probe>>, released: usize) {
     collect_and_release();
     let all = released + take_deaths().len();

@@ -33,7 +33,7 @@ pub fn models() -> Vec<Model> {
                 "by quiesce",
             ],
         )
-        // Three threads go through the whole registry: without a bound, the model takes very long.
+        // Three threads use the registry: without a bound, the model takes very long.
         .bounded(6),
         model!(
             exit_post_successor,
@@ -165,7 +165,7 @@ fn orphans_quiesce() -> usize {
     while !quiesce() {
         loom::thread::yield_now();
     }
-    // Whichever thread made the release, its effects happen before this.
+    // Whichever thread made the release, the effects of the release happen before this.
     assert!(seen.get());
     let one = other.ended();
     assert!(quiesce());
@@ -181,7 +181,7 @@ fn orphans_counted() -> bool {
         this
     });
     let gone = gone.join();
-    // This thread has reused the slot, so it does not run the closure.
+    // This thread has reused the slot of `gone`, so it does not run the closure.
     assert_eq!(model::slot(this().key()), model::slot(gone.key()));
     let r = Ref::new(Probe::new());
     let sender = spawn_without_exit(move || gone.release(r));

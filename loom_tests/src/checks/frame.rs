@@ -159,7 +159,7 @@ pub fn stop_if(stop: bool) -> ControlFlow<()> {
     }
 }
 
-/// Asserts that [`note`] has run once here, if `ran`, and else not at all; returns `ran`.
+/// Asserts that [`note`] has run once, on this thread, if `ran`, or else never; returns `ran`.
 fn noted(ran: bool) -> bool {
     assert_eq!(take_ran_on(), vec![me(); usize::from(ran)]);
     ran
@@ -232,8 +232,8 @@ fn frame_posts_during_post() -> usize {
     POSTED.store(0, Ordering::Relaxed);
     let mut frames = eager();
     let first = || {
-        // Lets loom explore the executions in which both threads post meanwhile, without a
-        // preemption.
+        // Lets loom explore the executions in which both threads post during this closure, without
+        // a preemption.
         let_others_go_first();
         MEANWHILE.store(POSTED.load(Ordering::Relaxed), Ordering::Relaxed);
     };
@@ -371,7 +371,7 @@ fn frame_call_close() -> bool {
     drop(frames);
     let answered = caller.join();
     take_deaths();
-    // The message of a call that was taken back is still in the inbox; it does nothing.
+    // The message of a call that was given back is still in the inbox; running it does nothing.
     manager().run_inbox();
     noted(answered)
 }

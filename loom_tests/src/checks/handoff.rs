@@ -20,8 +20,8 @@ pub fn models() -> Vec<Model> {
             "a budgeted drain claims orphans and leaves some, while another thread drains",
             &["0 here", "1 here"],
         )
-        // Two sends race with a claim and with what that gives back: one preemption puts each send
-        // in between, and another one the sender's drain.
+        // Two sends and the sender's drain race with the claim of a budgeted drain and with what
+        // that drain gives back: three preemptions put each of the three in between.
         .bounded(3),
     ]
     .into()
@@ -86,7 +86,7 @@ fn orphans_by_parts() -> usize {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join();
-    // Makes the releases that this thread has claimed and not made: until then they wait.
+    // Also makes a release that this thread has claimed and left for later.
     assert!(quiesce());
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

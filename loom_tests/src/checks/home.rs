@@ -52,7 +52,7 @@ pub fn models() -> Vec<Model> {
             &["made", "made and kept", "home ended"],
         )
         // The request meets the inbox's run, its close, and the orphans' run: four preemptions put
-        // it among these, a fifth one interrupts it. Unbounded: 49,414 executions in the rmw mode.
+        // the request among these, a fifth interrupts it. Unbounded: 49,414 executions in rmw mode.
         .bounded(5),
     ]
     .into()

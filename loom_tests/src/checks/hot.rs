@@ -151,7 +151,7 @@ pub fn found_in_time(threads: &[ThreadId]) -> usize {
     outcome
 }
 
-/// Drops the last two references on two threads, which drain then; returns where the probe has died.
+/// Drops the last two references, each on a thread that then drains; returns where the probe died.
 pub fn drop_two_last([mine, theirs]: [HotRef<Probe>; 2]) -> usize {
     let other = drop_on_thread(theirs);
     mine.look();

@@ -58,8 +58,8 @@ pub fn models() -> Vec<Model> {
             "two threads use hot objects for the first time at once, and there is one book without an owner",
             &["first", "one after the other", "second"],
         )
-        // Each of the two threads gets a book under one lock: one preemption runs the other before
-        // or after that, a second one returns. With 3: 28,290 executions in the rmw mode.
+        // Each of the two threads gets a book under one lock: one preemption runs the other thread
+        // before or after that, a second one returns. With 3: 28,290 executions in the rmw mode.
         .bounded(2),
         Model::new(
             "hot_unreleased",
@@ -269,7 +269,7 @@ fn hot_two_releases() -> bool {
 fn hot_unreleased_orphan() -> &'static str {
     let first = hot();
     drop(hot());
-    // The thread finds a free row by making the dead object an orphan.
+    // The spawned thread gets a free row by making the dead object an orphan.
     let other = spawn(hot);
     let_others_go_first();
     let dead = hot_unreleased();

@@ -20,7 +20,7 @@ pub fn models() -> Vec<Model> {
             "three batches of remote frees arrive, of which two are sorted at a time",
             &["4 at once", "2 at once", "0 at once"],
         )
-        // Three batches arrive, each by one exchange: three preemptions put the owner between any
+        // Three batches arrive, each by one exchange: three preemptions run the owner between any
         // two of them, and two interrupt the owner. Unbounded: 52,020 executions in the rmw mode.
         .bounded(5),
         model!(
@@ -100,7 +100,7 @@ pub fn alloc_as(blocks: &BlockAllocator, layout: Layout) -> Option<Block> {
 }
 
 pub fn free_as(blocks: &BlockAllocator, block: Block, layout: Layout) {
-    // SAFETY: allocated with this layout, and not used afterwards.
+    // SAFETY: `block` was allocated with `layout`, and is not used afterwards.
     unsafe { blocks.dealloc(block.0, layout) };
 }
 
@@ -115,7 +115,7 @@ pub fn free(blocks: &BlockAllocator, block: Block) {
 /// Allocates a block on this thread, writes to it, and frees it.
 fn use_block(blocks: &BlockAllocator) {
     let block = alloc(blocks);
-    // SAFETY: just allocated.
+    // SAFETY: `alloc` has just allocated the block with this size.
     unsafe { block.0.write_bytes(1, LAYOUT.size()) };
     free(blocks, block);
 }
@@ -247,7 +247,7 @@ fn closed_while<R: Send + 'static>(f: fn(Ref<i32>) -> R) -> bool {
 fn memory_closed_in_exit() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    // In model builds, two blocks are a batch. The end of this thread answers the request to trim.
+    // In model builds, two blocks are a batch. The main thread's exit answers the request to trim.
     let sender = spawn_with(&blocks, |blocks| {
         drop(objects);
         blocks.trim();
@@ -279,8 +279,8 @@ fn memory_two_managers() -> bool {
     at_once
 }
 
-/// Calls `here` while another thread uses a block, and while a thread that has ended has left its
-/// heap; returns the number of heaps.
+/// Lets a thread use a block and end, so that its heap is idle; then calls `here` while another
+/// thread uses a block. Returns the number of heaps.
 fn with_idle_heap(here: fn(&BlockAllocator)) -> String {
     let blocks = BlockAllocator::new();
     let use_one = || spawn_with(&blocks, |blocks| use_block(&blocks));

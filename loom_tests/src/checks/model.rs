@@ -14,7 +14,7 @@ pub struct Model {
     /// Exactly the outcomes that all executions together must reach, so that a model that stops
     /// interleaving fails.
     pub outcomes: &'static [&'static str],
-    /// The outcomes in the plain mode, if loom reaches fewer there.
+    /// The outcomes in the plain mode, if they differ there.
     pub plain_outcomes: Option<&'static [&'static str]>,
     /// True if waits with a limit end when no thread can run.
     pub time_passes: bool,
@@ -109,8 +109,8 @@ impl Model {
         }
     }
 
-    /// Sets the outcomes of the plain mode, if they are fewer: in that mode loom does not explore
-    /// what other threads do between a thread's load and its next operation.
+    /// Sets the outcomes of the plain mode, if they differ: mostly they are fewer, as loom does not
+    /// explore there what other threads do between a thread's load and its next operation.
     pub fn plain(mut self, outcomes: &'static [&'static str]) -> Self {
         self.plain_outcomes = Some(outcomes);
         self
@@ -133,7 +133,7 @@ impl Model {
     /// The bound is enough if the race that the model is about fits in it, and most mistakes need one
     /// preemption or two. So within its bound a model must reach each of its outcomes, and it must fail
     /// when `ci/mutate.sh weaken` weakens an ordering whose comment names the model. A comment beside a
-    /// bound says why it is not higher, or not lower, than that.
+    /// bound says why the bound is not higher or not lower.
     pub fn bounded(mut self, preemptions: usize) -> Self {
         self.bound = Some(preemptions);
         self
@@ -160,7 +160,7 @@ impl Model {
     }
 }
 
-/// Makes a model whose body is the function of its name, with two outcomes at least.
+/// Makes a model whose body is the function that has the model's name, with two outcomes at least.
 macro_rules! model {
     ($name:ident, $about:expr, $outcomes:expr $(,)?) => {
         Model::new(stringify!($name), $about, $outcomes, $name)

@@ -74,8 +74,8 @@ pub fn models() -> Vec<Model> {
             "two threads make batches of retired references ready at once: none counts as in flight",
             OVERLAP,
         )
-        // Each thread claims the tag of a batch once: one preemption runs the other between the
-        // read of a tag and the claim, one returns. With 3: 29,560 executions in the rmw mode.
+        // Each thread claims the tag of a batch once: one preemption runs the other thread between
+        // the read of a tag and the claim, one returns. With 3: 29,560 executions in the rmw mode.
         .bounded(2)
         .plain_bounded(1),
         model!(
@@ -139,7 +139,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Returns the handle of a thread that has ended; this thread is in the registry then.
+/// Returns the handle of a thread that has ended, and enters the calling thread in the registry.
 fn gone() -> ThreadHandle {
     let gone = super::steps::gone();
     drain();
@@ -382,8 +382,8 @@ fn orphans_to_hot() -> bool {
     quiet
 }
 
-/// Returns an object whose destructor counts the orphans; at most `others` more may wait while the
-/// object is destroyed as an orphan.
+/// Returns an object whose destructor counts the orphans, and asserts that at most `others` wait
+/// while the object is destroyed as an orphan.
 fn looks(others: usize) -> OnDrop {
     let probe = Probe::new();
     OnDrop::new(move || {

@@ -51,8 +51,8 @@ impl Drop for Probe {
     }
 }
 
-/// Written by the destructor of a [`Watched`] and read without a join in between, so something else
-/// must order the two.
+/// A flag that the destructor of a [`Watched`] sets. A model reads it without a join in between, so
+/// something else must order the write and the read.
 pub struct Seen(UnsafeCell<bool>);
 
 // SAFETY: loom runs one thread at a time, and fails the model if accesses are not ordered.

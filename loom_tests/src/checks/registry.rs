@@ -27,8 +27,8 @@ pub fn models() -> Vec<Model> {
             "two threads claim and free slots: none is lost, none is claimed twice",
             &["2 slots", "3 slots"],
         )
-        // Retries of the exchanges multiply the executions: unbounded takes longer than all other
-        // models together.
+        // Retries of the exchanges multiply the executions: without a bound, the model takes longer
+        // than all other models together.
         .bounded(6),
         model!(
             registry_slots_read,
@@ -90,13 +90,13 @@ fn registry_free_list() -> String {
     let registry = Arc::new(Registry::default());
     let (bottom, top) = (registry.claim(), registry.claim());
     registry.leave(bottom);
-    // Takes the newest slot, perhaps one that this thread has just pushed.
+    // Claims the newest free slot, perhaps one that the main thread has just freed.
     let other = spawn_with(&registry, move |registry| {
         registry.leave(top);
         registry.claim()
     });
-    // ABA: while that thread pops, the top and the next slot are popped, and the top is pushed
-    // again.
+    // ABA: while `other` pops the top of the free list, this thread pops the top and the next slot,
+    // and pushes the top again.
     let (one, two) = (registry.claim(), registry.claim());
     assert_ne!(slot(one), slot(two));
     registry.leave(one);

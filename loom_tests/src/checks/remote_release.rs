@@ -1,7 +1,7 @@
 //! `RemoteRelease`: references to foreign objects that other threads give up, while the owner drains
 //! or ends.
 //!
-//! A segment has three slots in models.
+//! A segment of the queue has three slots in models.
 
 use super::scenario::*;
 use releasepool::foreign::{Foreign, NotOwner, RemoteRelease};
@@ -47,7 +47,7 @@ pub fn models() -> Vec<Model> {
 /// A foreign object with one reference, whose release is checked to come after its uses.
 pub struct Object(Probe);
 
-// SAFETY: has one reference, which `release` gives up.
+// SAFETY: an object has one reference, which `release` gives up.
 unsafe impl Foreign for Object {
     unsafe fn retain(_: NonNull<Self>) {
         unreachable!("nobody retains")
@@ -65,7 +65,7 @@ pub type Queue<C> = Arc<RemoteRelease<Object, C>>;
 /// it here.
 pub fn give_up<C: Fn() -> bool>(queue: &RemoteRelease<Object, C>) -> bool {
     let object = NonNull::from(Box::leak(Box::new(Object(Probe::new()))));
-    // SAFETY: just made; the only reference, which any thread may release.
+    // SAFETY: the object was just made; its only reference is here, and any thread may release it.
     unsafe {
         object.as_ref().0.look();
         let accepted = queue.push(object);
@@ -76,7 +76,7 @@ pub fn give_up<C: Fn() -> bool>(queue: &RemoteRelease<Object, C>) -> bool {
     }
 }
 
-/// Makes a queue of the calling thread.
+/// Makes a queue that the calling thread owns.
 pub fn queue() -> Queue<impl Fn() -> bool + Send + Sync> {
     let home = me();
     Arc::new(RemoteRelease::new(move || me() == home))

@@ -55,7 +55,7 @@ impl<R> Thread<R> {
     }
 }
 
-/// Starts a thread, which runs to its exit before it is joined.
+/// Starts a thread; its `join` returns after the thread's exit.
 pub fn spawn<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Thread<R> {
     Thread::of(start(f))
 }
@@ -65,7 +65,7 @@ pub fn me() -> ThreadId {
     thread::current().id()
 }
 
-/// Starts a thread that calls `f` with a clone of what it shares with this one.
+/// Starts a thread that calls `f` with a clone of `shared`.
 pub fn spawn_with<S: Clone + Send + 'static, R: Send + 'static>(
     shared: &S,
     f: impl FnOnce(S) -> R + Send + 'static,
@@ -78,7 +78,7 @@ pub fn join_all<const N: usize, R>(threads: [Thread<R>; N]) -> [R; N] {
     threads.map(Thread::join)
 }
 
-/// Uses a probe for the last time.
+/// Uses a probe, and drops the reference to it.
 pub fn last_look(probe: impl Deref<Target = Probe>) {
     probe.look();
 }

@@ -23,8 +23,8 @@ pub fn models() -> Vec<Model> {
             &["both sent", "one sent"],
             refused_of::<2>,
         )
-        // Each sender reads and changes three counts. Four preemptions put each sender, or the run
-        // here, twice between two steps of the other. With 6: 305,711 executions in the rmw mode.
+        // Each sender reads and changes three counts. Four preemptions put each sender, or the
+        // target's run, twice between steps of another. With 6: 305,711 executions in the rmw mode.
         .bounded(4)
         // With this bound, the plain mode explores all executions.
         .plain_bounded(20),
@@ -100,7 +100,7 @@ fn claimed_in_order() -> usize {
     impl Drop for Numbered {
         fn drop(&mut self) {
             DIED.lock().unwrap().push(self.0);
-            // Lets loom also explore the executions in which the next release arrives meanwhile.
+            // Lets loom also explore the executions in which the next release arrives now.
             yield_now();
         }
     }
@@ -154,8 +154,8 @@ fn posts_during_post() -> usize {
     let note = || _ = RAN.fetch_add(1, Ordering::Relaxed);
     let this = this();
     this.post(move || {
-        // Lets loom explore the executions in which both threads post meanwhile, without a
-        // preemption.
+        // Lets loom explore the executions in which both threads post during this closure, without
+        // a preemption.
         yield_now();
         let before = ran();
         assert_eq!(manager().run_inbox(), ran() - before);
@@ -165,7 +165,7 @@ fn posts_during_post() -> usize {
         let this = this.clone();
         spawn_without_exit(move || this.post(note).unwrap())
     });
-    // Closures that arrive after the first one has begun wait for the next call.
+    // This call runs only the first closure; the call inside that one runs what has arrived.
     assert_eq!(manager().run_inbox(), 1);
     let inside = ran();
     join_all(posters);

@@ -64,10 +64,10 @@ fn shutdown_waits() -> bool {
 
 fn shutdown_inbox() -> bool {
     let (seen, object) = watched();
-    // Enters this thread in the manager's DashMap before the race: loom does not see its locks.
+    // Enters this thread in the manager's DashMap before the race: loom sees no lock of that map.
     drain();
     this().release(object);
-    // Uses no pool, as its end would order the two threads as well.
+    // Uses no pool, as the end of a pool would order the two threads as well.
     shut_down_during(seen, || _ = manager().run_inbox())
 }
 

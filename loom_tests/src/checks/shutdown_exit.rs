@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [
-        // Bounded below. Without a bound: 305,268 executions in the plain mode alone.
+        // `else_bounded` below bounds it. Otherwise: 305,268 executions in the plain mode alone.
         Model::new(
             "shutdown_exit_pools",
             "a thread with a token pool and root entries ends: shutdown waits until both are released",
@@ -85,7 +85,7 @@ pub fn models() -> Vec<Model> {
             }),
         )
         // One preemption runs the destructor between the looks at two inboxes, one stops it before
-        // its send, and one returns to it. With 4: 20,740 executions in the rmw mode.
+        // its send, and one goes on with it. With 4: 20,740 executions in the rmw mode.
         .bounded(3),
         Model::new(
             "shutdown_posted_back",
@@ -127,8 +127,8 @@ pub fn models() -> Vec<Model> {
             &["both", "one"],
             shutdown_twice,
         )
-        // One preemption runs one shutdown between the other's drain and its look, another one only
-        // a part. With 3: 87,947 executions in the rmw mode; with 2: 28,135 in the plain mode.
+        // One preemption runs one shutdown between the other's drain and look, a second runs only a
+        // part. With 3: 87,947 executions in the rmw mode; with 2: 28,135 in the plain mode.
         .bounded(2)
         .plain_bounded(1),
         model!(
@@ -236,8 +236,8 @@ fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> Stri
     outcome
 }
 
-/// Inside a destructor, `shutdown` leaves the orphan to other threads: here to a new one, whose
-/// registry slot the look may have read while another thread had it.
+/// Inside a destructor, `shutdown` leaves the orphan to other threads: here to a new thread, whose
+/// registry slot `shutdown` may have read while the thread `before` had it.
 fn shutdown_entered() -> bool {
     let (seen, object) = watched();
     gone().release(Ref::new(OnDrop::new(|| autorelease(object))));

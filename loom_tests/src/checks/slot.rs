@@ -284,7 +284,7 @@ fn with_panics() -> bool {
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let reader = spawn_with(&slot, move |slot| address(&slot.load_full()) == old);
     slot.store(probe());
-    // `quiesce` waits: no pool of this thread has loaded, so the rest depends on the reader.
+    // `quiesce` waits for the reader's pin, as no pool of this thread is pinned.
     let hour = Duration::from_secs(3_600);
     assert!(manager().quiesce(hour), "it gave up");
     ends(slot, reader)

@@ -86,7 +86,7 @@ fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
     first
 }
 
-/// Waits for the thread; drops the slot, and asserts how many objects are destroyed.
+/// Waits for the reader, drops the slot, and asserts that `deaths` objects are destroyed.
 fn ends<S>(slot: Arc<S>, reader: Thread<bool>, deaths: usize) -> bool {
     collect_and_release();
     let first = reader.join();

@@ -85,7 +85,7 @@ fn snapshot_exit() -> bool {
     autorelease(Ref::new(Probe::new()));
     assert_eq!(manager().drain_root(), 1);
     let reader = spawn(move || {
-        // The second one may find that the thread has just left the manager's table of threads.
+        // The second snapshot may find that the thread has just left the manager's thread table.
         let [_, alive] = [(); 2].map(|()| {
             let snapshot = checked();
             // Nothing is created or destroyed meanwhile.

@@ -45,7 +45,7 @@ pub fn shut_down(seen: &[std::sync::Arc<Seen>]) -> bool {
 }
 
 fn assert_seen(done: bool, seen: &[std::sync::Arc<Seen>]) {
-    // Reads `seen` only if `done`: otherwise nothing orders the read after the write.
+    // Reads `seen` only if `done`: otherwise nothing orders the reads after the writes.
     assert!(
         !done || seen.iter().all(|seen| seen.get()),
         "done too early"
@@ -112,7 +112,7 @@ pub fn spawn_without_exit<R: 'static>(f: impl FnOnce() -> R + 'static) -> Thread
 pub const OVERLAP: &[&str] = &["at once", "one after the other"];
 
 /// Runs `there` on another thread while this one runs `here`. Returns their results, and whether
-/// that overlapped.
+/// the two runs overlapped.
 pub fn overlap<A: Send + 'static, B>(
     there: impl FnOnce() -> A + Send + 'static,
     here: impl FnOnce() -> B,
@@ -134,8 +134,8 @@ struct Parts {
 }
 
 impl Overlap {
-    /// Makes an `Overlap` with an atomic, for threads that share nothing else when they begin: loom
-    /// would try one order only without that. Accesses to the atomic order nothing else.
+    /// Makes an `Overlap` with an atomic, for threads that share nothing else when they begin:
+    /// without it, loom would try one order only. Accesses to the atomic order nothing else.
     pub fn shared() -> Self {
         Self(std::sync::Arc::new(Parts {
             shared: Some(Default::default()),

@@ -26,8 +26,8 @@ pub fn models() -> Vec<Model> {
             "shutdown with a long limit is woken by the drain that it asked for, or by the thread's exit",
             &["when asked", "by its exit"],
         )
-        // One preemption runs the answering drain, or the exit, between `shutdown`'s ticket and its
-        // sleep, a second one stops it halfway. With 3, the plain mode takes 30 s.
+        // One preemption runs the answering drain, or the exit, between `shutdown`'s `Ticket` and
+        // its sleep, a second one stops either halfway. With 3, the plain mode takes 30 s.
         .bounded(2),
         model!(
             shutdown_answered,
@@ -164,7 +164,7 @@ fn shutdown_answered() -> bool {
     answered
 }
 
-/// Shuts another manager down while this thread exits, which makes `seen` true.
+/// Shuts another manager down while this thread exits. If the shutdown is done, `seen` must be set.
 fn other_manager_during_exit(seen: Arc<Seen>) -> bool {
     let waiter = spawn(move || {
         let done = PoolManager::new().shutdown(Duration::ZERO).is_ok();
@@ -230,7 +230,7 @@ fn shutdown_hot() -> usize {
     let other = spawn(Hot::review);
     let_others_go_first();
     manager().shutdown(LONG).unwrap();
-    // The object has been destroyed by now, which `died_on` asserts.
+    // `shutdown` returns after the object was destroyed, which `died_on` asserts.
     let died_on = died_on(&[me(), other.id]);
     other.join();
     died_on
@@ -292,9 +292,9 @@ fn frame_delayed_due() -> bool {
 /// Holds a loop, to drop it inside a destructor.
 struct Owner(#[expect(dead_code, reason = "only dropped")] FrameLoop);
 
-// SAFETY: only this model creates one, and it drops it on the thread that created it.
+// SAFETY: two models create an `Owner`, and each drops it on the thread that created it.
 unsafe impl Send for Owner {}
-// SAFETY: only this model creates one, and it drops it on the thread that created it.
+// SAFETY: two models create an `Owner`, and each drops it on the thread that created it.
 unsafe impl Sync for Owner {}
 
 fn posts_left_in_destructor() -> bool {

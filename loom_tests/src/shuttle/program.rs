@@ -4,11 +4,11 @@ use crate::free::{Kind, Random, Setting, World, start};
 use releasepool::{PoolManager, model};
 use std::time::Duration;
 
-/// Threads that run at once, without the main thread, a looper and a reclaimer.
+/// The number of threads that run at once, besides the main thread, a looper and a reclaimer.
 const THREADS: usize = 8;
-/// The steps of all threads together; in one program of eight, the steps of each thread.
+/// The number of steps of all threads together; for one seed in eight, of each thread.
 const STEPS: usize = 200;
-/// Longer than any program, as only naps take time.
+/// Longer than any program runs, as only naps take time.
 const FOREVER: Duration = Duration::from_secs(3_600);
 
 /// Runs a program; prints each step if `log`.
@@ -35,7 +35,7 @@ pub fn run(seed: u64, log: bool) {
     }
     drop(first);
     let mut looper = Some(looper);
-    // The looper and the reclaimer end here, while others send to them, or later.
+    // For half of the seeds, the looper or the reclaimer ends here, while other threads send to it.
     if random.one_in(2) {
         match random.below(2) {
             0 => looper.take().unwrap().shutdown().unwrap(),
@@ -45,7 +45,7 @@ pub fn run(seed: u64, log: bool) {
     if random.one_in(3) {
         world.asks();
         // `shutdown` returns when no other thread has anything left. It runs no closures that were
-        // posted to this thread, and waits for nothing if only these are left.
+        // posted to this thread, and does not wait if only such closures are left.
         if let Err(report) = manager.shutdown(FOREVER) {
             let me = manager.current_thread().unwrap().key();
             assert!(report.holders.iter().all(|t| t.key == me), "{report}");

@@ -13,7 +13,7 @@ pub fn join(thread: Thread) {
     thread.join();
 }
 
-/// With this many threads none starts another: half of the 31 slots, as several may look at once.
+/// With this many threads none starts another: half of the 31 slots, as several may count at once.
 pub const ROOM: Option<usize> = Some(16);
 
 pub fn current_id() -> ThreadId {
@@ -34,10 +34,10 @@ pub fn quiesce() {
     model::quiesce();
 }
 
-/// Does nothing: a thread's exit is a call at its end here, after which none of its code runs.
+/// Does nothing: under shuttle, a thread calls its exit, and runs no code afterwards.
 pub fn outlive_the_exit() {}
 
-/// Runs a closure now, which is before the exit.
+/// Runs `last` now: under shuttle, no code of a thread runs after its exit.
 pub fn at_teardown(last: Box<dyn FnOnce()>) {
     last();
 }

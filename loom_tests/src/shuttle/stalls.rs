@@ -9,9 +9,9 @@ const RARITY: usize = 32;
 /// A stall lasts for fewer switches than 2 to this power.
 const LONGEST: usize = 11;
 
-/// Switches at random, but sometimes leaves one thread out for long: in the middle of a loop, say,
-/// while other threads change what it has read, and change it back. If all threads were equally
-/// likely to run, a thread would hardly ever miss that much.
+/// Switches at random, but sometimes leaves one thread out for long: a thread in the middle of a
+/// loop, say, while other threads change what the loop has read, and change it back. If all threads
+/// were equally likely to run, a thread would hardly ever miss that much.
 pub struct Stalls {
     random: Random,
     is_new: bool,

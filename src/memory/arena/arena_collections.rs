@@ -10,9 +10,9 @@ allocator! {
     /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in the
     /// arena, like a [`StackBox`](crate::memory::StackBox)'s.
     ///
-    /// The newest collection in an arena grows and shrinks in place. An older one moves when it
-    /// grows, and its old memory is used again when everything newer has been dropped: so give a
-    /// collection its capacity at once, if you know it, or let only one grow at a time.
+    /// A collection that is the newest value in the arena grows and shrinks in place, if there is
+    /// room. An older one moves when it grows, and its old memory is used again when everything
+    /// newer has been dropped: so reserve a known capacity at once, or let only one grow at a time.
     ///
     /// ```
     /// use allocator_api2::vec::Vec;
@@ -28,7 +28,7 @@ allocator! {
 
 // SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset
 // or dropped (invariant 2 of `arena`). The collection holds a reference to the arena, which forbids
-// both. Copies of the reference lead to the same arena.
+// a reset and a drop. Copies of the reference lead to the same arena.
 unsafe impl ForCollections for StackAllocator {
     /// The arena's own pointer; `None` for layouts of size 0, which take no memory.
     type Memory = Option<NonNull<u8>>;
@@ -76,7 +76,7 @@ unsafe impl ForCollections for StackAllocator {
         if new.size() == 0 || own.addr().get() % new.align() != 0 {
             return None;
         }
-        // SAFETY: `own` is memory of this arena, of `old.size()` bytes, which are not 0.
+        // SAFETY: `own` is memory of this arena, of at least `old.size()` bytes; the size is not 0.
         let is_resized = unsafe { self.resize(own, old.size(), new.size()) };
         // If the arena cannot shrink the memory in place, the collection keeps all of it, although
         // the new layout needs less.

@@ -1,5 +1,5 @@
-//! Values on the heap, which did not fit into an arena. They are in a list, so that the memory of
-//! forgotten values is freed with the arena's own memory.
+//! Values that did not fit into an arena, and are on the heap. They are in a list, so that a reset
+//! and the arena's destructor can free the memory of forgotten values.
 
 use crate::memory::block::shared::AllocError;
 use crate::sync::cell::Cell;
@@ -7,8 +7,8 @@ use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// A node of the list, right before the value. Pointers to it in the list have provenance for the
-/// whole allocation.
+/// A node of the list, right before the value. The list's pointers to a node have provenance for
+/// the whole allocation.
 struct OverflowNode {
     newer: Cell<Option<NonNull<OverflowNode>>>,
     older: Cell<Option<NonNull<OverflowNode>>>,

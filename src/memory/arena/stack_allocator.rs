@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct EntryHeader {
-    /// The offset of the value below, or `NONE`; with the bit `HOLE` if this entry is a hole.
+    /// The offset of the next lower entry's value, or `NONE`; with `HOLE` set if this is a hole.
     link: usize,
     /// The position of the top before this entry was made.
     start: usize,
@@ -39,10 +39,10 @@ const NONE: usize = !HOLE;
 /// made, such as the temporary values of a function or a frame; after Box2D's `b2StackAllocator`.
 ///
 /// A [`StackBox`](crate::memory::StackBox) owns a value and drops it like a `Box`, in *any* order:
-/// its memory is used again when everything newer has been dropped, too. A box that is forgotten or
-/// leaked holds its memory, and that of older values, until [`reset`](Self::reset). Values that do
-/// not fit are on the heap, and `reset` enlarges the arena to one and a half times the [high-water
-/// mark](Self::high_water); between resets nothing ever moves.
+/// the value's memory is used again when everything newer has been dropped, too. A box that is
+/// forgotten or leaked holds its memory, and that of older values, until [`reset`](Self::reset).
+/// Values that do not fit are on the heap, and `reset` then enlarges the arena to one and a half
+/// times the [high-water mark](Self::high_water); between resets nothing ever moves.
 ///
 /// # When not to use it
 /// For values that live long, or are dropped in no particular order: use `Box`. For values without
@@ -51,7 +51,7 @@ const NONE: usize = !HOLE;
 /// arena](crate::frame::Frame::arena).
 ///
 /// # Threads
-/// It is `Send`, if nothing borrows it, and not `Sync`. Boxes stay on its thread.
+/// An arena is `Send` (no box exists while it moves) and not `Sync`. Boxes stay on its thread.
 ///
 /// # Cost
 /// Making a value or dropping the newest one takes a few instructions and no call. Each value has a
@@ -61,7 +61,7 @@ const NONE: usize = !HOLE;
 /// # Panics and errors
 /// Functions named `try_...` return an [`AllocError`]. The others panic if a size overflows, and
 /// call `handle_alloc_error` if memory is exhausted. If a closure or a destructor panics, the arena
-/// stays usable, and the memory is freed.
+/// stays usable, and the value's memory is freed.
 ///
 /// ```
 /// use releasepool::memory::StackAllocator;
@@ -83,10 +83,10 @@ pub struct StackAllocator {
     last: Cell<usize>,
     /// How many entries are holes.
     holes: Cell<usize>,
-    /// The greatest use since the last reset, minus what `overflow.bytes()` returns now: so the
-    /// fast path need not read `overflow`. At least `used`.
+    /// The greatest result of `used()` since the last reset, minus what `overflow.bytes()` returns
+    /// now: so the fast path need not read `overflow`. Never less than the field `used`.
     peak: Cell<usize>,
-    /// The greatest use ever, as of the last reset.
+    /// The greatest result of `used()` from the arena's beginning to the last reset.
     record: usize,
     overflow: Overflow,
 }
@@ -289,11 +289,11 @@ impl StackAllocator {
         self.last.set(last);
     }
 
-    /// Resizes the topmost entry in place, if there is room. Returns whether it did.
+    /// Resizes `value` in place and returns true, if it is the topmost value and there is room.
     ///
     /// # Safety
-    /// `value` has the address that `reserve_bytes` returned, was not freed, and has the size
-    /// `old`, which is not 0.
+    /// `value` has the address that `reserve_bytes` returned, and was not freed. Its memory has at
+    /// least `old` bytes; `old` is not 0.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn resize(&self, value: NonNull<u8>, old: usize, new: usize) -> bool {
         let end = self.used.get();
@@ -304,8 +304,8 @@ impl StackAllocator {
         true
     }
 
-    /// Returns the arena's own pointer to a collection's memory, whose provenance includes the
-    /// header before it. Uses only the address of `value`.
+    /// Returns the arena's own pointer to a collection's memory; the pointer's provenance includes
+    /// the header before that memory. Uses only the address of `value`.
     ///
     /// # Safety
     /// `value` has the address that `reserve_bytes` returned, and was not freed. If it did not fit
@@ -359,7 +359,7 @@ impl StackAllocator {
     }
 }
 
-/// Allocates memory for an arena, of at least one byte.
+/// Allocates `bytes` bytes for an arena; `bytes` is not 0.
 fn allocate_region(bytes: usize) -> Result<NonNull<u8>, AllocError> {
     let Ok(layout) = Layout::from_size_align(bytes, ALIGN) else {
         let (count, layout) = (bytes, Layout::new::<u8>());

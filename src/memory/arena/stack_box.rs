@@ -13,8 +13,8 @@ use std::ptr::NonNull;
 
 /// A value in a [`StackAllocator`]: owned, and dropped like a `Box`, in any order.
 ///
-/// Its functions are called like those of `Box`, `StackBox::leak(value)`, so that they do not hide
-/// methods of the value. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
+/// Its functions are called like those of `Box`, as in `StackBox::leak(value)`, so that they do not
+/// hide methods of the value. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
 /// `StackBox<dyn Trait>`.
 ///
 /// # When not to use it
@@ -58,7 +58,7 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// Creates a box that owns a value.
     ///
     /// # Safety
-    /// `ptr` points to a value that nothing else owns. If the value's size is not 0, it is the
+    /// `ptr` points to a value that nothing else owns. If the value's size is not 0, `ptr` is the
     /// pointer that `reserve` of `arena` returned for a layout of this size.
     #[inline(always)]
     pub(super) unsafe fn adopt(arena: &'s StackAllocator, ptr: NonNull<T>) -> Self {
@@ -101,9 +101,9 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     where
         T: 's,
     {
-        // SAFETY: the box owned the value, and is gone. Its memory stays valid for 's at least: the
-        // arena is borrowed for 's, and its memory is used again only by `reset`, which borrows it
-        // mutably (invariant 3 of `arena`).
+        // SAFETY: the box owned the value, and is gone. The value's memory is used again only after
+        // a reset, or freed with the arena (invariant 2 of `arena`). The borrow of the arena for 's
+        // forbids both until 's ends.
         unsafe { Self::into_ptr(this).as_mut() }
     }
 
@@ -189,8 +189,8 @@ impl StackAllocator {
     ///
     /// # Panics
     /// Aborts if memory is exhausted.
-    // Always inlined: otherwise the value would be passed in memory, which costs more than
-    // everything else here.
+    // Always inlined: otherwise the value would be passed in memory, which costs more than the rest
+    // of this function.
     #[inline(always)]
     pub fn alloc<T>(&self, value: T) -> StackBox<'_, T> {
         self.try_alloc(value).unwrap_or_else(|error| error.fail())
@@ -281,7 +281,7 @@ impl StackAllocator {
         unsafe { StackBox::adopt(self, text) }
     }
 
-    /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
+    /// Reserves memory of this layout; for a size of 0, returns a dangling pointer's reservation.
     #[inline(always)]
     pub(super) fn reserve(&self, layout: Layout) -> Result<Reservation<'_>, AllocError> {
         let size = layout.size();
@@ -308,8 +308,8 @@ impl<'s> Reservation<'s> {
     /// Takes responsibility for memory that was reserved.
     ///
     /// # Safety
-    /// `value` is the pointer that `reserve` of this arena returned for this size, and no other
-    /// code frees it.
+    /// If `size` is not 0, `value` is the pointer that `reserve_bytes` of this arena returned for a
+    /// layout of this size, and no other code frees the memory.
     #[inline(always)]
     pub(super) unsafe fn new(arena: &'s StackAllocator, value: NonNull<u8>, size: usize) -> Self {
         Self { arena, value, size }
@@ -346,7 +346,7 @@ fn dangling(layout: Layout) -> NonNull<u8> {
 
 /// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
-    /// A field, so it is freed after the values, even if one of their destructors panics.
+    /// Freed after the values: fields are dropped after `drop`, even if a destructor panics.
     memory: Reservation<'s>,
     len: usize,
     values: PhantomData<T>,

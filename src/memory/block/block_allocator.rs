@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// An allocator for objects, in blocks of 16 to 64,768 bytes: each thread allocates from a
 /// heap of its own, and frees to it, without an atomic read-modify-write.
 ///
-/// Pools make their objects in the blocks of the [process](Self::process). An allocator of your own
+/// Pools make objects in blocks of the [process-wide allocator](Self::process). One of your own
 /// counts or [caps](BlockAllocatorBuilder::hard_cap) the memory of a part of a program, such as a
-/// level, and gives it back at its end: for a [manager](crate::pool::PoolManagerBuilder::memory),
+/// level, and frees it with the level: for a [manager](crate::pool::PoolManagerBuilder::memory),
 /// for any [`Ref`](crate::Ref::new_in), or, with the feature `allocator-api2`, for collections.
 /// Larger objects take memory of the global allocator, which caps and statistics count, too.
 ///
@@ -95,12 +95,12 @@ pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
     /// Calls `hook` with the statistics when the allocator [holds](BlockAllocator#caps) more than
-    /// `bytes`: once, and again each time that it exceeds `bytes` after it has been below.
+    /// `bytes`: once each time that the memory it holds rises above `bytes`.
     ///
     /// The hook is called on the thread that got the last memory, perhaps in the middle of an
     /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).
-    /// Panics of the hook, and of its captures, are reported as [events](crate::event). The hook is
-    /// dropped with the last handle.
+    /// Panics of the hook, and of its captures' destructors, are reported as
+    /// [events](crate::event). The hook is dropped with the last handle.
     ///
     /// ```
     /// use releasepool::memory::BlockAllocator;
@@ -121,7 +121,7 @@ impl BlockAllocatorBuilder {
 
     /// Limits the memory that the allocator [holds](BlockAllocator#caps) to `bytes`. A request that
     /// would exceed the limit [trims](BlockAllocator::trim) the allocator, is tried once more, and
-    /// then fails: it does not wait. Only a collection that shrinks may exceed it, while it moves.
+    /// then fails: it does not wait. Only a shrinking collection may exceed the limit, as it moves.
     ///
     /// The trim frees at once the unused chunks of this thread and of threads that have ended, and asks the
     /// other threads to free theirs. Each of them answers when it next drains or closes any pool outside of
@@ -223,7 +223,7 @@ impl BlockAllocator {
         or_trimmed(shared, || shared.alloc_large(layout, shared.hard_cap()))
     }
 
-    /// Allocates an object that no block fits, from an allocator with a cap.
+    /// Allocates memory for an object that no block fits, from an allocator with a cap.
     pub(crate) fn alloc_owned(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         or_trimmed(self.shared(), || self.shared().alloc_owned(layout))
     }
@@ -246,12 +246,12 @@ impl BlockAllocator {
         }
     }
 
-    /// Frees the chunks without a block in use of the calling thread, and of threads that have
-    /// ended; asks other threads to free theirs, as at a [hard
-    /// cap](BlockAllocatorBuilder::hard_cap). Returns how many bytes were freed at once.
+    /// Frees the unused chunks of the calling thread, and of threads that have ended;
+    /// asks other threads to free theirs, as at a [hard cap](BlockAllocatorBuilder::hard_cap).
+    /// Returns how many bytes this call has freed.
     ///
-    /// Sends the blocks that the calling thread has freed to their heaps, and puts back all blocks
-    /// that other threads have sent: this may take a while.
+    /// First sends blocks that this thread has freed back to other threads' heaps, and puts back
+    /// all blocks that other threads have sent: this may take a while.
     pub fn trim(&self) -> usize {
         thread_heaps::send_batches();
         trim(self.shared())
@@ -281,8 +281,8 @@ lazy! {
 }
 
 /// The state that the clones of a `BlockAllocator` share. The drop of the last clone drops the
-/// state and closes the allocator: heaps that no thread owns are freed, and other heaps as soon as
-/// their blocks are freed.
+/// state and closes the allocator: from then on, a heap is freed once no thread owns it and all of
+/// its blocks were put back.
 pub(crate) struct AllocatorHandle {
     pub(crate) shared: Arc<AllocatorShared>,
     /// Keeps the hook alive: `shared` refers to it weakly.
@@ -306,7 +306,7 @@ impl fmt::Debug for AllocatorHandle {
 
 impl Drop for AllocatorHandle {
     fn drop(&mut self) {
-        // Blocks of this allocator that this thread has freed must not keep heaps alive.
+        // Blocks that this thread has freed, and keeps in batches, must not keep heaps alive.
         thread_heaps::send_batches();
         for heap in self.shared.heaps() {
             // SAFETY: nothing frees a heap before it is closed, below (invariant 5 of `block`).

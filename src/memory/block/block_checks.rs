@@ -6,11 +6,11 @@
 //! * free blocks are filled with [`FREED`], which is verified when they are handed out again, so that
 //!   a write after the free is found;
 //! * each chunk has a bit for each block that says whether it is in use;
-//! * the addresses of all chunks are known, so that a pointer that is no block is reported before
+//! * the addresses of all chunks are known, so that a pointer into no chunk is reported before
 //!   anything is read through it.
 //!
-//! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a
-//! use after free.
+//! With `--cfg releasepool_asan`, free blocks are poisoned, so that AddressSanitizer reports a use
+//! after free.
 //!
 //! This file and `chunk.rs` refer to each other: chunks are registered here, and checks read
 //! chunks.
@@ -126,8 +126,8 @@ pub(super) unsafe fn handed_out(block: NonNull<u8>, class: usize, owner: OwnerLa
 /// The block belongs to the caller, and is of this class.
 #[inline(never)]
 unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
-    // SAFETY: the block is `SIZES[class]` bytes long and belongs to the caller; all of it was
-    // written, by `fill_cut_block` at the latest.
+    // SAFETY: the block is `SIZES[class]` bytes long and belongs to the caller; `fill_cut_block`
+    // has initialized the bytes after its links.
     unsafe {
         let chunk = ChunkPtr::of(block);
         let bytes = block.add(LINK_BYTES).as_ptr();
@@ -162,7 +162,7 @@ pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLab
     }
 }
 
-/// Checks a block of the class that any thread frees.
+/// Checks a block that is being freed, on any thread, as a block of `class`; poisons the block.
 ///
 /// # Safety
 /// If `block` points into a chunk, it has that chunk's provenance. The caller gives the block up.
@@ -201,7 +201,7 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
 /// no chunk.
 ///
 /// # Safety
-/// If it is in a chunk, `block` has the chunk's provenance.
+/// If `block` points into a chunk, it has that chunk's provenance.
 #[inline(never)]
 unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
     let chunk = block.addr().get() & !(CHUNK_BYTES - 1);

@@ -22,7 +22,7 @@ use std::ptr::{self, NonNull};
 /// The size and alignment of a chunk, in bytes.
 pub(super) const CHUNK_BYTES: usize = 65_536;
 
-/// How many bytes are cut at a time: so no page of the system is touched before it is needed.
+/// How many bytes are cut into blocks at a time: so a page is not touched before it is needed.
 const CUT_BYTES: usize = 4_096;
 
 /// The greatest number of blocks in a chunk in models.
@@ -53,7 +53,7 @@ pub(super) enum ChunkState {
     Current,
     /// In the list of the chunks of its class that have free blocks.
     Listed,
-    /// Has no free block, and is in no list.
+    /// Has no free block, and is in no list but [`AllChunks`].
     Full,
     /// Has no block in use, and is in the heap's list of unused chunks.
     Unused,
@@ -66,14 +66,14 @@ pub(crate) struct Chunk {
     pub(super) owned: OwnedHeader,
 }
 
-/// The fields that all threads read, on a cache line of their own.
+/// The fields that all threads access, on cache lines of their own.
 #[repr(C, align(64))]
 struct SharedHeader {
     heap: NonNull<OpaqueHeap>,
     /// The pointer to the chunk itself, with provenance for all of it.
     #[cfg(feature = "allocator-api2")]
     original: ChunkPtr,
-    /// Changes only while no block is in use.
+    /// Changes only while no block is taken, in the sense of `OwnedHeader::taken`.
     class: Cell<usize>,
     in_use: InUseBits,
 }
@@ -122,8 +122,8 @@ impl Deref for ChunkPtr {
 
     #[inline(always)]
     fn deref(&self) -> &Chunk {
-        // SAFETY: the chunk exists while one of its blocks is in use or its owner holds it
-        // (invariant 2 of `block`); no other code has a `ChunkPtr`.
+        // SAFETY: code that has a `ChunkPtr` owns the heap, or a block of the chunk that was not
+        // put back. So the chunk exists (invariant 2 of `block`).
         unsafe { self.0.as_ref() }
     }
 }
@@ -160,7 +160,7 @@ impl ChunkPtr {
     ///
     /// # Safety
     /// The pointer is from `new`; the caller owns the chunk, which is in no list, and none of its
-    /// blocks is in use, or in a list elsewhere.
+    /// blocks is in use, or in a list other than the chunk's own.
     pub(super) unsafe fn delete(self) {
         block_checks::unregister_chunk(self.0.addr());
         self.owned.witness.write();
@@ -192,8 +192,8 @@ impl ChunkPtr {
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(super) fn original(self) -> Self {
-        // SAFETY: the chunk exists while one of its blocks is in use or its owner holds it
-        // (invariant 2 of `block`), and nothing writes this field after `new`. No reference to the
+        // SAFETY: the caller has a block of the chunk that was not put back, so the chunk exists
+        // (invariant 2 of `block`). Nothing writes this field after `new`. No reference to the
         // header is made with the exposed provenance.
         unsafe { (&raw const (*self.0.as_ptr()).shared.original).read() }
     }
@@ -213,8 +213,8 @@ impl ChunkPtr {
         unsafe { self.0.cast::<u8>().add(offset).cast() }
     }
 
-    /// Takes all free blocks as a list; null if no block is free. From then on they count as taken.
-    /// Owner only.
+    /// Takes the list of freed blocks, or, if it is empty, cuts more blocks; returns null if there
+    /// is no room for more. The blocks count as taken from then on. Owner only.
     pub(super) fn take_free(self) -> *mut Block {
         self.owned.witness.write();
         self.owned.taken.set(self.owned.cut_blocks.get());
@@ -226,7 +226,7 @@ impl ChunkPtr {
         }
     }
 
-    /// Cuts more blocks, and returns them as a list; null if the chunk has no more.
+    /// Cuts more blocks, and returns them as a list; null if the chunk has no room for more.
     fn cut_more(self) -> *mut Block {
         let class = self.class();
         let size = SIZES[class];
@@ -235,8 +235,8 @@ impl ChunkPtr {
         let mut list = ptr::null_mut();
         for i in (from..to).rev() {
             let block = self.block(i);
-            // SAFETY: a block of this chunk that was never in use belongs to the chunk's owner, the
-            // caller.
+            // SAFETY: memory of this chunk that was not yet cut into blocks belongs to the heap's
+            // owner, the caller.
             unsafe {
                 block_checks::fill_cut_block(block.cast(), size);
                 set_next(block, list);
@@ -275,7 +275,7 @@ impl Chunk {
         self.owned.state.set(state);
     }
 
-    /// Gives a chunk without a block in use another size class. Owner only.
+    /// Gives a chunk without a taken block another size class. Owner only.
     pub(super) fn assign(&self, class: usize) {
         self.owned.witness.write();
         debug_assert_eq!(self.owned.taken.get(), 0);
@@ -321,7 +321,7 @@ impl Chunk {
     }
 }
 
-/// Puts consecutive blocks back in one chunk, with the chunk's free list and count in registers.
+/// Puts a series of blocks back in one chunk, with the chunk's `free` and `taken` in registers.
 #[derive(Clone, Copy)]
 pub(super) struct BulkPut {
     pub(super) chunk: ChunkPtr,
@@ -330,8 +330,8 @@ pub(super) struct BulkPut {
 }
 
 impl BulkPut {
-    /// Begins to put blocks back in `chunk`. Owner only; nothing else may use the chunk until
-    /// [`end`](Self::end).
+    /// Begins to put blocks back in `chunk`. Owner only; no other code may access `chunk.owned`
+    /// until [`end`](Self::end).
     #[inline(always)]
     pub(super) fn begin(chunk: ChunkPtr) -> Self {
         let (free, taken) = (chunk.owned.free.get(), chunk.owned.taken.get());
@@ -350,8 +350,8 @@ impl BulkPut {
         self.taken -= 1;
     }
 
-    /// Writes the free list and count to the chunk. Returns whether the chunk belongs in another
-    /// list, because it had no free block before, or has no taken block any more.
+    /// Writes `free` and `taken` to the chunk. Returns whether the chunk may belong in another
+    /// list, because its free list was empty before, or it has no taken block any more.
     #[inline(always)]
     pub(super) fn end(self) -> bool {
         let owned = &self.chunk.owned;
@@ -404,8 +404,8 @@ pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
     unsafe { witnessed(block, Witness::write, |links| (*links).next_batch = batch) }
 }
 
-/// Runs `f` on the links of a block. In models, `note` tells the witness of the access. While `f`
-/// runs, AddressSanitizer allows the access.
+/// Runs `f` on the links of a block. In models, `note` records the access in the witness of these
+/// links. While `f` runs, AddressSanitizer allows the access.
 ///
 /// # Safety
 /// `block` is a block, with the provenance of its chunk.
@@ -435,15 +435,15 @@ struct Links {
     next: Cell<Option<ChunkPtr>>,
 }
 
-/// A doubly linked list of chunks, linked through their headers. Owner only.
+/// A list of chunks, linked by `of_all` in their headers if `OF_ALL`, or by `in_list`. Owner only.
 #[derive(Default)]
 pub(super) struct ChunkList<const OF_ALL: bool = false> {
     first: Cell<Option<ChunkPtr>>,
     len: Cell<usize>,
 }
 
-/// All chunks of a heap, for readers outside of the process: a chunk without a free block is in no
-/// other [`ChunkList`].
+/// All chunks of a heap, for readers outside of the process: a current or full chunk is in no other
+/// [`ChunkList`].
 pub(super) type AllChunks = ChunkList<true>;
 
 impl<const OF_ALL: bool> ChunkList<OF_ALL> {

@@ -4,20 +4,20 @@
 //! # Provenance
 //! `Allocator::deallocate`, `grow` and `shrink` receive the pointer that a collection has kept.
 //! `Box` turns its pointer into a `&mut T` and that into a pointer again, whose provenance covers
-//! the `T` alone: the header of the block's chunk, or the node before a value in an arena's
-//! overflow, is outside it. So the provenance of memory that goes to a collection is exposed, and
-//! only the address of the pointer that comes back is used.
+//! the `T` alone: neither the header of the block's chunk, nor the node before a value in an
+//! arena's overflow. So the provenance of such memory is exposed when it goes to a collection, and
+//! recovered from the address of the pointer that comes back.
 //!
-//! Through the recovered pointer the allocators only read their own pointer to the memory, and use
-//! their own pointer from then on: all pointers in their lists have strict provenance. This is the
-//! only integer-to-pointer cast except for those of classes of C (`src/foreign/class.rs`), and
-//! `ci/sanitize/miri.sh` allows no others.
+//! Through the recovered pointer the allocators read only that header or node, find their own
+//! pointer, and use it from then on: all pointers in their lists have strict provenance. Only
+//! [`SPARE`] memory, which is in no list, is freed by the recovered pointer. `ci/sanitize/miri.sh`
+//! allows such casts only in this file and, for classes of C, in `src/foreign/class.rs`.
 //!
 //! # Blocks
-//! A collection that shrinks keeps its block if the allocator has no smaller one, so a block that a
-//! collection frees may be larger than its layout says; its chunk knows the size. Other memory has
-//! a layout for which there are no blocks, except [`SPARE`] memory, which is recognized by its
-//! address.
+//! A collection that shrinks keeps its block if the allocator has no smaller one. So a block may be
+//! larger than the layout with which the collection frees it; the block's chunk knows the size.
+//! Other memory has a layout for which there are no blocks, except [`SPARE`] memory, which is
+//! recognized by its address.
 
 use super::block_allocator::BlockAllocator;
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
@@ -48,7 +48,7 @@ pub(crate) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
 /// Memory stays valid, and the collection's alone, until it is freed; copies and clones are the
 /// same allocator.
 pub(crate) unsafe trait ForCollections {
-    /// Memory that a collection passes back, in the form of the allocator's own pointer.
+    /// The allocator's own form of memory that a collection passes back.
     type Memory: Copy;
 
     /// Allocates memory, which a collection can pass back.
@@ -104,7 +104,7 @@ pub(crate) unsafe trait ForCollections {
         old: Layout,
     ) -> NonNull<[u8]> {
         let both = old.size().min(new.size());
-        // SAFETY: both have at least `both` bytes, and do not overlap, by the contract.
+        // SAFETY: by the contract, the two do not overlap, and each has at least `both` bytes.
         unsafe { ptr.copy_to_nonoverlapping(target, both) };
         // SAFETY: by the contract, `memory` has the layout `old`, and the caller gives it up.
         unsafe { self.free_memory(memory, old) };
@@ -134,7 +134,7 @@ pub(crate) unsafe trait ForCollections {
     /// Implements `Allocator::grow` and `Allocator::shrink`.
     ///
     /// # Safety
-    /// The contract of that function.
+    /// The contract of `Allocator::grow`, or of `Allocator::shrink` if `new` is smaller.
     #[inline]
     unsafe fn resize(
         &self,
@@ -214,8 +214,8 @@ macro_rules! allocator {
 pub(crate) use allocator;
 
 /// The layout of memory of the global allocator that a collection gets instead of a block if it
-/// shrinks and the allocator has no block. It begins at an address where a chunk could begin, so
-/// never at the address of a block.
+/// shrinks and the allocator has no block. Such memory begins at a multiple of [`CHUNK_BYTES`],
+/// where no block begins.
 const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
     Ok(layout) => layout,
     Err(_) => panic!("CHUNK_BYTES is a power of two"),

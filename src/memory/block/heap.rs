@@ -1,13 +1,13 @@
 //! Heaps: the blocks of one thread, from one allocator.
 //!
 //! Only the owner hands blocks out and puts them back, without an atomic read-modify-write. Blocks
-//! that other threads free arrive through a [`RemoteFreeList`]. When the owner ends, the heap stays
-//! whole until another thread adopts it: so a block's heap never changes, and a thread that frees a
-//! block need not know the heap's current owner.
+//! that other threads free arrive through a [`RemoteFreeList`]. When the owner ends, another thread
+//! adopts the heap as a whole: so a block's heap never changes, and a thread that frees a block
+//! need not know the heap's current owner.
 //!
 //! For each class there is a *bin*: a list of blocks to hand out next, all from the class's
-//! *current* chunk. Freed blocks go to their chunks' lists, which become the bin's list when it has
-//! run out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
+//! *current* chunk. A freed block goes to its chunk's list; when the bin's list has run out, a
+//! chunk's list replaces it, as a page's does in mimalloc (Leijen, Zorn and de Moura, 2019).
 
 use super::block_checks;
 use super::chunk::{AllChunks, Block, BulkPut, CHUNK_BYTES, ChunkList, ChunkPtr, ChunkState, next};
@@ -23,17 +23,17 @@ use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// How many remote frees an owner puts back at a time: more than a refill hands out, so that the
-/// owner keeps up with the senders; but a limited number, so that no request waits long.
+/// How many remote frees an owner puts back at a time: more than a refill cuts, so that the owner
+/// keeps up with the senders; but a limited number, so that no request waits long.
 const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
 
-/// [`Heap::idle`] frees chunks that were not needed for this many of its calls.
+/// The window of [`Heap::idle`], in calls: `idle` frees chunks that a whole window did not need.
 const IDLE_WINDOW: u32 = if SMALL { 2 } else { 60 };
 
 /// The greatest number of chunks that one call of [`Heap::idle`] frees.
 const FREED_PER_IDLE: usize = 16;
 
-/// How many unused chunks a heap without an owner keeps.
+/// The greatest number of unused chunks that an abandoned heap keeps.
 const KEPT_UNOWNED: usize = 2;
 
 /// The blocks of one class that are handed out next.
@@ -85,14 +85,15 @@ pub(crate) struct Heap {
     chunks: AllChunks,
     /// The heap's link in [`HEAPS`].
     link: Link,
-    /// The fewest chunks in `unused` since the window of `idle` began.
+    /// The fewest chunks in `unused` since the window began; while `idle` frees the spare chunks in
+    /// several calls, twice the number that is left to free.
     least_unused: Cell<usize>,
     /// Calls of `idle` since the window began.
     window: Cell<u32>,
     /// Blocks taken from `remote_frees` and not put back in chunks yet.
     pending: PendingBlocks,
     pub(super) witness: Witness,
-    /// Written when the heap is made or freed; read by threads that find it or send to it.
+    /// Written when the heap is made or freed; read by threads that find the heap or send to it.
     pub(super) made: Witness,
     pub(super) counters: HeapCounters,
     /// The pointer to the heap itself, with provenance for all of it.
@@ -105,7 +106,7 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Creates a heap without an owner; the caller has exclusive access.
+    /// Creates a heap that the caller owns; its `owner` is still `NOBODY`.
     pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
             bins: std::array::from_fn(|_| Bin::new()),
@@ -166,8 +167,8 @@ impl Heap {
     /// Returns how many blocks of the class are in use, or freed elsewhere and not put back.
     fn live(&self, class: usize) -> u64 {
         let bin = &self.bins[class];
-        // `freed` is read first: a block that is allocated and freed meanwhile must not make the
-        // difference negative.
+        // `freed` is read first: a block that is allocated and freed between the two reads must not
+        // make the difference negative.
         let freed = bin.freed.get();
         bin.allocated.get().saturating_sub(freed)
     }
@@ -295,7 +296,7 @@ impl Heap {
         }
     }
 
-    /// Gets blocks for a bin that has none, and takes the first.
+    /// Takes the first block of a bin; if the bin is empty, first gets blocks for it.
     fn refill(&self, class: usize) -> Result<NonNull<Block>, AllocError> {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
@@ -417,7 +418,7 @@ impl Heap {
         n
     }
 
-    /// Collects all remote frees, and frees all unused chunks. Returns how many. Owner only.
+    /// Collects all remote frees; frees all unused chunks, and returns their number. Owner only.
     pub(super) fn trim(&self) -> usize {
         self.counters.begin_trim();
         self.collect(usize::MAX);
@@ -435,8 +436,8 @@ impl Heap {
     /// Collects some remote frees, and frees chunks that were not needed for a while. The owner
     /// calls this when it has time.
     // Like `PageCache`, `idle` frees what was unused during a whole window. But the window of a
-    // `PageCache` is a number of pages, as a thread without frames must shrink its cache, too; that
-    // of `idle` is a number of frames, as freeing a chunk of 64 KiB takes microseconds.
+    // `PageCache` is a number of pages, as a thread without a loop must shrink its cache, too; that
+    // of `idle` is a number of calls by loops, as freeing a chunk of 64 KiB takes microseconds.
     pub(super) fn idle(&self) {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
@@ -445,9 +446,8 @@ impl Heap {
         let window = self.window.get() + 1;
         self.window.set(window);
         if window >= IDLE_WINDOW {
-            // Frees only half of the chunks that the window did not need, so that a program that
-            // needs chunks now and then pays less each time; and frees them in several calls, as
-            // freeing a chunk takes microseconds.
+            // Frees only half of the chunks that the window did not need, and in several calls, so
+            // that a program that needs chunks now and then pays less each time.
             let spare = self.least_unused.get().div_ceil(2);
             let n = self.free_unused(FREED_PER_IDLE.min(spare), 0);
             if n == spare {
@@ -460,8 +460,8 @@ impl Heap {
     }
 
     /// Gives up the ownership of the heap. While the allocator has a handle, the next owner finds
-    /// the heap through it. If the allocator has closed, frees the heap, or, if a block is in use,
-    /// lets senders of remote frees own the heap in turn; the last one frees it.
+    /// the heap in the allocator's list. If the allocator has closed, frees the heap; or, if a
+    /// block was not put back, lets senders of remote frees own it in turn: the last one frees it.
     ///
     /// # Safety
     /// The caller owns the heap, and does not use it any more.
@@ -572,8 +572,8 @@ impl<'h> BulkFree<'h> {
         self.n += 1;
     }
 
-    /// Must be called after the last block. This is not a destructor, as nothing here panics, and a
-    /// value with a destructor would have to be in memory instead of registers.
+    /// Puts the heap in order; must be called after the last block. This is not a destructor, as
+    /// nothing here panics, and the value would then have to be in memory instead of registers.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.heap.finish_put(self.put);

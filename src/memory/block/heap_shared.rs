@@ -1,4 +1,4 @@
-//! The part of a heap that other threads may access, beside its list of remote frees: its owner,
+//! The parts of a heap that other threads may access besides its list of remote frees: its owner,
 //! and its counters.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -69,7 +69,8 @@ impl HeapOwner {
     }
 }
 
-/// Counters of a heap. Only its owner writes them, except those marked as shared; any thread reads.
+/// Counters of a heap. Any thread reads them. Only the heap's owner writes them, except those that
+/// are marked as shared.
 ///
 /// *Waste* is internal fragmentation: the bytes by which blocks are larger than requested.
 #[derive(Debug, Default)]
@@ -87,8 +88,7 @@ pub(super) struct HeapCounters {
     pub(super) waste_lowered: Counter,
     /// The number of blocks that other threads freed and that the owner has put back.
     pub(super) freed_remotely: Counter,
-    /// The number of blocks that other threads freed and that the owner has not put back yet.
-    /// Shared.
+    /// The number of blocks that other threads sent and that the owner has not put back. Shared.
     pub(super) inbox: Counter,
     /// Not 0 if the owner should free its unused chunks. Shared.
     trim_requested: AtomicU64,
@@ -111,23 +111,23 @@ impl HeapCounters {
 
     /// Asks the owner to trim the heap when it next reads the request.
     pub(super) fn request_trim(&self) {
-        // Release: pairs with the Acquire in `begin_trim`, so that a trim that takes this request
-        // back finds the blocks that this thread has sent before. Model: caps_request. This is a swap
+        // Release: pairs with the Acquire in `begin_trim`, so that a trim that clears this request
+        // finds the blocks that this thread has sent before. Model: caps_request. This is a swap
         // because loom does not order the stores and the swaps of two threads.
         self.trim_requested.swap(1, Ordering::Release);
     }
 
     pub(super) fn is_trim_requested(&self) -> bool {
-        // Relaxed: an owner that was nudged after a request sees it, as its inbox orders the two.
+        // Relaxed: a nudged owner sees the request before the nudge, as its inbox orders the two.
         self.trim_requested.load(Ordering::Relaxed) != 0
     }
 
-    /// Takes the request back, as the owner is about to trim.
+    /// Clears the request, as the owner is about to trim.
     pub(super) fn begin_trim(&self) {
         // Acquire: pairs with the Release in `request_trim`. Model: caps_request. A swap, not a
         // store: another thread may have made a newer request since the owner read the first. The
-        // swap takes both back, and sees the blocks that were sent before both; a store could take
-        // the newer back unseen, and the trim could then read an older head of the remote frees.
+        // swap clears both, and sees the blocks that were sent before both; a store could clear the
+        // newer one unseen, and the trim could then read an older head of the remote frees.
         self.trim_requested.swap(0, Ordering::Acquire);
     }
 

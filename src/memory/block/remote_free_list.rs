@@ -43,7 +43,7 @@ pub(super) struct RemoteFreeList {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum PushOutcome {
-    /// The heap's owner takes the batch, now or later.
+    /// The heap's owner, or its next owner if it is idle, takes the batch later.
     Delivered,
     /// The sender has become the owner, and must abandon the heap again.
     HeapIsYours,
@@ -157,7 +157,7 @@ impl RemoteFreeList {
     }
 
     /// Marks that the allocator has no handle any more. Returns true if no thread owned the heap,
-    /// so that the caller owns it now. If false, the caller must not access the heap any more.
+    /// so that the caller owns it now. If false, only the heap's owner may access it from then on.
     pub(super) fn close(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {

@@ -1,5 +1,5 @@
-//! The state that the heaps of one allocator share: the list of heaps, caps, and counters; and why an
-//! allocation fails.
+//! The state that the heaps of one allocator share: the list of heaps, caps, and counters; and the
+//! error of an allocation.
 //!
 //! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
@@ -25,11 +25,11 @@ pub(super) struct AllocatorSettings {
 
 debug_fields! { AllocatorSettings: |this| soft_cap = this.soft_cap, hard_cap = this.hard_cap, .. }
 
-/// The state that the heaps and handles of one allocator share. It lives as long as any of them.
+/// The state of one allocator. It lives as long as any of its heaps, handles and [`Owner`]s.
 #[derive(Debug)]
 pub(crate) struct AllocatorShared {
-    /// The newest heap, linked to the others by `Heap::next`. No heap is removed before the
-    /// allocator has closed.
+    /// The newest heap, linked to the others by `Heap::next`. No heap is freed before the allocator
+    /// closes; afterwards nothing walks the list.
     heaps: AtomicPtr<Heap>,
     soft_cap: Option<usize>,
     hard_cap: Option<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct AllocatorShared {
     /// Bytes of chunks that exist or are being made; in a limited allocator, of large memory, too.
     held: AtomicU64,
     peak: Counter,
-    /// Not 0 once the hook has been called; 0 again when the allocator is below its soft cap.
+    /// Not 0 once the hook has been called; 0 again once the soft cap is no longer exceeded.
     soft_cap_reported: AtomicU64,
     /// Requests that went to the global allocator, and their bytes.
     large: Counter,
@@ -129,23 +129,23 @@ impl AllocatorShared {
         let bytes = bytes as u64;
         let Some(cap) = cap else {
             let made = make().ok_or(AllocError::OutOfMemory { layout: asked })?;
-            // Relaxed: the count publishes nothing. Nobody can free the memory yet.
+            // Relaxed: the count publishes nothing. Nobody frees the memory before it is counted.
             let before = self.held.fetch_add(bytes, Ordering::Relaxed);
             self.peak.raise_shared(before + bytes);
             return Ok(made);
         };
         let more = |held: u64| held.checked_add(bytes).filter(|more| *more <= cap as u64);
         // Relaxed: memory is counted before it is made, and until after it was freed, so the count
-        // is never less than what is held. The count publishes nothing. The exchange tests and
-        // counts in one step, so requests never exceed the cap together, and a refused one leaves
-        // no trace by which another would be refused. Model: caps_large.
+        // is never less than what these requests hold. The count publishes nothing. The exchange
+        // tests and counts in one step, so requests never exceed the cap together, and a refused
+        // request leaves no trace by which another would be refused. Model: caps_large.
         let before = (self.held).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         let before = before.map_err(|held| AllocError::Capped {
             cap,
             held: held as usize,
         })?;
         let Some(made) = make() else {
-            // If only these bytes exceeded the soft cap, this also lets the hook be called again.
+            // If only these bytes exceeded the soft cap, `release` lets the hook be called again.
             self.release(bytes);
             return Err(AllocError::OutOfMemory { layout: asked });
         };
@@ -164,8 +164,8 @@ impl AllocatorShared {
 
     /// Subtracts bytes that were freed, or that were counted but not made.
     pub(super) fn release(&self, bytes: u64) {
-        // Relaxed: the count publishes nothing. Memory is counted until after it was freed, so the
-        // count is never less than what is held.
+        // Relaxed: the count publishes nothing. Memory is counted until after it was freed, so no
+        // request gets the room of memory that still exists.
         let left = self.held.fetch_sub(bytes, Ordering::Relaxed) - bytes;
         if self.soft_cap.is_some_and(|cap| left <= cap as u64) {
             // Relaxed: depending on timing, the hook is called once more or once less.
@@ -231,8 +231,8 @@ impl AllocatorShared {
     pub(crate) unsafe fn free_owned(memory: NonNull<u8>, layout: Layout) {
         let whole = Layout::new::<Owner>().extend(layout);
         let (whole, offset) = whole.expect("`alloc_owned` has made this layout");
-        // SAFETY: `alloc_owned` has written an owner at the beginning of memory of the layout
-        // `whole`, from its `alloc_large`. The caller gives both up.
+        // SAFETY: `alloc_owned` got the memory, of the layout `whole`, by `alloc_large` of
+        // `allocator`, and wrote the owner to its beginning. The caller gives up the memory.
         unsafe {
             let memory = memory.sub(offset);
             let Owner(allocator) = memory.cast().read();
@@ -240,8 +240,8 @@ impl AllocatorShared {
         }
     }
 
-    /// Calls the hook if the allocator exceeds its soft cap: once, until it has been below the cap
-    /// again. The hook is foreign code, which may use all heaps. For callers with a handle.
+    /// Calls the hook once each time that the allocator comes to exceed its soft cap. The hook is
+    /// foreign code, which may use all heaps. For callers with a handle.
     pub(super) fn check_soft_cap(&self) {
         // Relaxed: depending on timing, the hook is called once more or once less.
         let held = || self.held.load(Ordering::Relaxed);
@@ -281,7 +281,7 @@ impl AllocatorShared {
 #[repr(C, align(16))]
 struct Owner(Arc<AllocatorShared>);
 
-/// Returns the bytes of owned memory before an object of this alignment.
+/// Returns how many bytes of owned memory precede an object of this alignment.
 pub(crate) const fn owned_offset(align: usize) -> usize {
     size_of::<Owner>().next_multiple_of(align)
 }
@@ -297,7 +297,7 @@ impl Drop for AllocatorShared {
 /// Statistics of a [`BlockAllocator`](crate::memory::BlockAllocator), at about one moment: other threads go
 /// on meanwhile.
 ///
-/// Cheap enough to be read in every frame: some twenty loads for each thread.
+/// Cheap enough to be read in every frame: some eighty loads for each heap.
 ///
 /// # Example
 /// ```
@@ -334,7 +334,7 @@ pub struct BlockStats {
     /// Does not count blocks that a thread still gathers into a batch (for each other heap at most
     /// 64, of at most 1 KiB each).
     pub inbox: u64,
-    /// Heaps: as many as threads have used the allocator at once.
+    /// Heaps: the greatest number of threads that have used the allocator at once.
     pub heaps: u64,
     /// Heaps of threads that have ended, which wait to be adopted by other threads.
     pub orphans: u64,

@@ -11,7 +11,7 @@ pub(crate) const MOST_ALIGN: usize = 64;
 
 /// The sizes of blocks, in bytes, by class: Box2D's fourteen up to 640, and 48, 80 and 112 between
 /// them, as small objects are the most frequent; then four for each doubling up to 2,048, as nodes
-/// of engines have some 700 to 1,800 bytes; then sizes of which 24 or fewer fit a chunk.
+/// of engines have some 700 to 1,800 bytes; then sizes of which a chunk holds at most 24.
 ///
 /// A block is aligned to each power of two up to [`MOST_ALIGN`] by which its size can be divided. So
 /// that this serves over-aligned layouts, each multiple of 32 up to 256 is a size, and all greater

@@ -63,7 +63,7 @@ fn enter() -> *const ThreadHeaps {
                 others: UnsafeCell::new(Vec::new()),
                 batches: RemoteFreeBatches::new(),
             });
-            // The global allocator is foreign code, and may have made the thread's heaps meanwhile.
+            // The global allocator is foreign code: in `boxed`, it may have called `enter`, too.
             let others = POINTERS.with(|pointers| pointers.heaps.get());
             if !others.is_null() {
                 // SAFETY: the `ThreadHeaps` was just made, and nothing leads to it.
@@ -126,14 +126,14 @@ impl ThreadHeaps {
             // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
             let others = unsafe { &mut *others };
             let at = others.iter().position(is)?;
-            // A thread uses few heaps at a time: they move to the front.
+            // A thread uses few heaps at a time, so a heap that is used moves to the front.
             others.swap(0, at);
             Some(others[0])
         })
     }
 
-    /// Calls `f` for each heap. Keeps no borrow during a call: `f` may call the global allocator,
-    /// foreign code, which may use other allocators.
+    /// Calls `f` for each heap. Keeps no borrow of the list during a call: `f` may call the global
+    /// allocator, which is foreign code and may add heaps.
     fn each(&self, f: impl Fn(&Heap)) {
         let nth = |n| {
             // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
@@ -170,7 +170,7 @@ impl ThreadHeaps {
         };
         while let Some(heap) = take_closed() {
             POINTERS.with(|pointers| pointers.last.set(ptr::null()));
-            // SAFETY: this thread owned the heap, and has no pointer to it any more.
+            // SAFETY: this thread owns the heap, and has no other pointer to it any more.
             unsafe { Heap::abandon(heap) };
         }
     }
@@ -191,8 +191,8 @@ impl ThreadHeaps {
             self.find(allocator)
         };
         if let Some(others) = others {
-            // The global allocator, which is foreign code, has added a heap of this allocator
-            // meanwhile.
+            // The global allocator is foreign code: called by `claim` or `reserve`, it has added a
+            // heap of this allocator.
             // SAFETY: `claim` has made this thread the owner, and nothing leads to the claimed
             // heap.
             unsafe { Heap::abandon(heap) };
@@ -283,7 +283,7 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
     let heap = unsafe { at.as_ref() };
     let closed = heap.remote_frees.is_closed();
     let Some(heaps) = ThreadHeaps::current() else {
-        // SAFETY: a block of this heap that the caller gives up, and so a batch of one.
+        // SAFETY: a block of this heap that the caller gives up; it becomes a batch of one.
         return unsafe {
             set_next(block, ptr::null_mut());
             send(at, block, 1, waste);
@@ -335,8 +335,8 @@ pub(crate) fn send_batches() {
     }
 }
 
-/// Collects and frees unused memory of the calling thread's heaps. To be called when the thread has
-/// time: at the end of a frame, say.
+/// Sends the gathered remote frees, and frees unused memory of the calling thread's heaps. Loops
+/// call this when the thread has time: at the end of a frame, say.
 pub(crate) fn idle() {
     let Some(heaps) = ThreadHeaps::current_if_any() else {
         return;
@@ -346,9 +346,9 @@ pub(crate) fn idle() {
     heaps.each(Heap::idle);
 }
 
-/// Trims the heaps of the calling thread that other threads have asked it to trim. The thread calls
-/// this when it looks for blocks or releases. If there is no request and the thread has only the
-/// heap of the process-wide allocator, the call takes two loads.
+/// Trims the heaps of the calling thread that other threads have asked it to trim. A thread calls
+/// this when a bin has run out, and in outermost drains. If there is no request, and the thread has
+/// only the heap of the process-wide allocator, the call takes a few loads.
 pub(crate) fn answer_trim_requests() {
     if let Some(heaps) = ThreadHeaps::current_if_any() {
         heaps.each(Heap::answer_trim_request);
@@ -358,13 +358,13 @@ pub(crate) fn answer_trim_requests() {
 /// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
-/// A larger block is sent at once, with its batch: so no batch holds more bytes than a chunk.
+/// A larger block is sent at once, with its batch: so no thread keeps a batch larger than a chunk.
 const GATHERED_BYTES: usize = CHUNK_BYTES / 64;
 
 /// The number of heaps for which a thread gathers batches at a time: a power of two.
 const BATCHES: usize = if SMALL { 2 } else { 8 };
 
-/// The batches that a thread gathers, by the address of the heap.
+/// The batches that a thread gathers; the address of a heap gives the index of its batch.
 #[repr(transparent)]
 struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
 
@@ -418,14 +418,14 @@ impl RemoteFreeBatches {
         }
     }
 
-    /// Returns the batch for a heap, in which there may be blocks of another one.
+    /// Returns the batch for `heap`; the batch may still hold blocks of another heap.
     #[inline(always)]
     fn of(&self, heap: NonNull<Heap>) -> &RemoteFreeBatch {
-        // Heaps are about 2 KiB apart.
+        // A heap takes about 2 KiB, so neighboring heaps get different batches.
         &self.0[(heap.addr().get() / 2_048) % BATCHES]
     }
 
-    /// Sends the blocks of a heap; the heap may be gone if there are none.
+    /// Sends the gathered blocks of `heap`; if there are none, `heap` may be freed already.
     #[cold]
     fn send_to(&self, heap: NonNull<Heap>) {
         let batch = self.of(heap);
@@ -445,7 +445,7 @@ impl RemoteFreeBatch {
     #[cold]
     fn send(&self) {
         if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
-            // The heap may be freed from here on, and another heap may get its address.
+            // Forgets the heap: once `send` has run, another heap may have its address.
             let heap = self.heap.replace(ptr::null()).cast_mut();
             let heap = NonNull::new(heap).expect("`add` has set it");
             // SAFETY: blocks of this heap, linked by `add`; this thread owns them, and gives them
@@ -465,8 +465,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: us
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
-        // Stands for the changes of the counters, which models do not see. The changes must come
-        // before the push, after which the heap may be freed.
+        // In models, this read stands for the changes of the counters. The changes must come before
+        // the push, after which the heap may be freed.
         heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters.waste_lowered.add_shared(waste as u64);

@@ -152,12 +152,13 @@ impl AutoreleasePool {
     /// Creates an object that the pool owns, as `create()` does in Cocos2d-x.
     ///
     /// The object's memory is a block of the process-wide
-    /// [`BlockAllocator`](crate::memory::BlockAllocator::process), or of its manager's own allocator, if
-    /// the manager [has one](crate::pool::PoolManagerBuilder::memory). This is some two and a half times
-    /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
-    /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
-    /// 64 KiB. Objects of more than 64,768 bytes, header included, or aligned to more than 64, come
-    /// from the global allocator, and count for the caps of the manager's own allocator.
+    /// [`BlockAllocator`](crate::memory::BlockAllocator::process), or of the own allocator of the
+    /// pool's manager, if it [has one](crate::pool::PoolManagerBuilder::memory). This is some two
+    /// and a half times as fast as [`Ref::new`](crate::Ref::new) and
+    /// [`autorelease`](Self::autorelease), for objects that are destroyed with the pool. A retained
+    /// object keeps its block, and so a chunk of 64 KiB. Objects of more than 64,768 bytes, header
+    /// included, or aligned to more than 64, come from the global allocator, and count for the caps
+    /// of the manager's own allocator.
     ///
     /// # Panics
     /// If the [hard cap](crate::memory::BlockAllocatorBuilder::hard_cap) of the manager's own allocator is
@@ -206,8 +207,7 @@ impl AutoreleasePool {
     }
 
     /// Creates a slice that the pool owns: clones of the values, in a block like other [created
-    /// objects](Self::create). The block also has 24 bytes before the values, 32 if their alignment
-    /// is 16.
+    /// objects](Self::create). The values come after 24 bytes, rounded up to the values' alignment.
     ///
     /// # Panics
     /// If cloning panics, and as [`create`](Self::create) does. The pool is then unchanged.
@@ -255,14 +255,14 @@ impl AutoreleasePool {
     ///
     /// The pool is current while it is drained. Objects that destructors autorelease into it
     /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations
-    /// an [event](crate::event) names the type. An *outermost* drain, which no destructor called,
-    /// also makes the releases that other threads have sent to this thread, for example by
-    /// [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
+    /// an [event](crate::event) names a type that feeds it. An *outermost* drain, which no
+    /// destructor called, also makes the releases that other threads have sent to this thread, such
+    /// as those of [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
     /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
     /// reference. It does so whether it drains the outermost pool or an inner one. The result
     /// counts neither kind of release. In a frame or a command of a loop, an outermost drain makes
     /// at most 16 releases of each kind, and leaves the rest to the loop's own drain; once the
-    /// frame or command has held them back for 100 ms, it makes all.
+    /// frame or command has held releases back for 100 ms, an outermost drain makes all.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is
@@ -278,7 +278,7 @@ impl AutoreleasePool {
     }
 
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
-    /// this manager: the pool itself is empty afterwards, and open.
+    /// the pool's manager: the pool itself is empty afterwards, and open.
     ///
     /// Meant for threads that must not stall, such as a thread that draws: a
     /// [`FrameLoop`](crate::FrameLoop) calls this at the end of each frame. Objects that
@@ -289,13 +289,13 @@ impl AutoreleasePool {
     ///
     /// Later calls of this function on any of the manager's pools on this thread, and calls of
     /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog), work off the backlog, oldest
-    /// first. Ordinary drains leave it alone. A [`callback_scope`](crate::callback_scope) with no pool
-    /// around it, loops, [`shutdown`](crate::PoolManager::shutdown) and the thread's exit empty it
-    /// when they end. With [`Budget::All`], a drain that destructors feed for 100,000 generations
-    /// ends, too: an [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays
-    /// in the backlog. If the backlog grows beyond the manager's
-    /// [watermark](crate::PoolManager::set_backlog_watermark), an [event](crate::event) reports
-    /// that.
+    /// first. Ordinary drains leave it alone. The end of a loop or of a
+    /// [`callback_scope`](crate::callback_scope) with no pool around it, the thread's exit and
+    /// [`shutdown`](crate::PoolManager::shutdown) empty it. With [`Budget::All`], a drain that
+    /// destructors feed for 100,000 generations ends, too: an
+    /// [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays in the
+    /// backlog. An [event](crate::event) also reports a backlog that grows beyond the manager's
+    /// [watermark](crate::PoolManager::set_backlog_watermark).
     ///
     /// Releases that other threads have sent to this thread, and releases that any thread may make,
     /// take turns with the backlog; taking them out of the inbox is part of the budget, too.
@@ -311,7 +311,7 @@ impl AutoreleasePool {
     /// clock.
     ///
     /// # Panics
-    /// Resumes the first panic of a destructor, when the budget is spent.
+    /// Resumes the first panic of a destructor, at the end of the drain.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, Budget, PoolManager};

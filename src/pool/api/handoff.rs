@@ -21,13 +21,13 @@ use std::panic::Location;
 /// For a loader that must not spend its time on destructors, or a render thread that leaves a scene
 /// to a [`Reclaimer`](crate::Reclaimer). The pool takes only objects that any thread may destroy,
 /// and is never the current pool. The other thread can be any that opens and closes pools now and
-/// then; it gets its [`ThreadHandle`] from [`current_thread`](crate::PoolManager::current_thread).
+/// then; that thread gets its handle from [`current_thread`](crate::PoolManager::current_thread).
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]; for a value with one owner,
-/// [`drop_later`](crate::drop_later); for values that only one thread may destroy, a
-/// [`HomeRef`](crate::HomeRef), whose drop sends it home, and which a pool takes by
-/// [`create`](Self::create); on one thread, an [`AutoreleasePool`](crate::AutoreleasePool).
+/// [`drop_later`](crate::drop_later); for a value that only one thread may destroy, a
+/// [`HomeRef`](crate::HomeRef), whose last drop sends the value there ([`create`](Self::create)
+/// puts a `HomeRef` into a pool); on one thread, an [`AutoreleasePool`](crate::AutoreleasePool).
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
@@ -83,10 +83,10 @@ impl HandoffPool {
     /// [allocator](crate::memory::BlockAllocator::process); whichever thread destroys the object, the block
     /// returns to this thread.
     ///
-    /// The value may be a [`HomeRef`](crate::HomeRef). The thread that releases the pool's entries
-    /// then only gives the reference up; if that was the last one, the value goes on to its home,
-    /// which [destroys](crate::HomeRef#where-it-is-destroyed) it. So a graph whose nodes refer to
-    /// values of several threads can go to a reclaimer as it is.
+    /// `value` may be a [`HomeRef`](crate::HomeRef). The thread that destroys the object then only
+    /// drops the `HomeRef`; if that was the last one, its value goes on to the value's home, which
+    /// [destroys](crate::HomeRef#where-it-is-destroyed) it. So a graph whose nodes refer to values
+    /// of several threads can go to a reclaimer as it is.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {

@@ -13,16 +13,16 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_label;
 use std::panic::Location;
 
-/// Moves the reference into this thread's current pool, the innermost that is open, which releases the
-/// reference when the pool is drained: *autorelease*. [More](crate::guide#which-pool-is-current), on
-/// pools that are closed out of order. If no pool is open, the reference goes to the thread's root pool,
-/// which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain;
-/// an [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for
-/// each type and place and then at growing intervals.
+/// Moves the reference into this thread's current pool, the innermost that is open, which releases
+/// the reference when the pool is drained: *autorelease*. (The guide says [which pool is
+/// current](crate::guide#which-pool-is-current) after pools are closed out of order.) If no pool is
+/// open, the reference goes to the thread's root pool, which the thread's exit and
+/// [`PoolManager::drain_root`](crate::PoolManager::drain_root) drain; an
+/// [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for each
+/// type and place and then at growing intervals.
 ///
-/// Lends nothing back, because nothing tells the caller when the current pool is drained. Use
-/// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need the object
-/// until then.
+/// Lends nothing back, because nothing tells the caller when the pool is drained. If you need the
+/// object until then, use [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease).
 ///
 /// This function uses the pools of the [global](crate::PoolManager::global) manager; for others
 /// there is [`PoolManager::autorelease`](crate::PoolManager::autorelease).
@@ -49,10 +49,10 @@ pub fn autorelease<T: ?Sized>(r: Ref<T>) {
 }
 
 /// Creates an object in the current pool of this thread, as [`autorelease`] finds it, and returns a
-/// second reference: for code that runs in a pool and is not passed it, such as a
+/// second reference: for code that runs in a pool that is not passed to it, such as a
 /// [poll](crate::pooled), a callback, or a function that one of these calls.
 ///
-/// The pool keeps the object until it is drained, even if the returned reference is dropped before:
+/// The object lives until the pool is drained, even if the returned reference is dropped before:
 /// so a pointer to the object stays valid for foreign code until the poll or callback ends. If no
 /// pool is open, the object goes where `autorelease` would put it.
 ///

@@ -36,8 +36,8 @@ pub(crate) unsafe fn retire(thin: Thin) {
     });
 }
 
-/// Returns whether the calling thread is the only one with pins, so that only its own pools delay
-/// the release of retired references.
+/// Returns whether the calling thread is the only one with pins, so that only its own pools and
+/// calls delay the release of retired references.
 pub(crate) fn is_held_here_alone() -> bool {
     let is_held = this_thread::with(|pools| pools.is_some_and(|p| p.participant.is_pinned()));
     is_held && !epoch::is_held_elsewhere(own_key())

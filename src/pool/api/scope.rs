@@ -13,16 +13,16 @@ use std::ptr::NonNull;
 /// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
 ///
 /// Afterwards the pool that was current before the call is current again, whatever `f` did with the
-/// guard, and whichever pools it has opened and not closed. Token pools that `f` has
-/// [pushed](crate::PoolManager::push) and not popped are popped then, as the pop of an outer token does,
-/// and an [event](crate::event::EventKind::TokenLeft) says where they were pushed; other guards' pools
-/// keep their entries.
+/// guard, and whichever pools `f` has opened and not closed. Token pools that `f` has
+/// [pushed](crate::PoolManager::push) and not popped are popped at the end, as by the pop of an
+/// outer token, and an [event](crate::event::EventKind::TokenLeft) says where they were pushed;
+/// other guards' pools keep their entries.
 ///
 /// If a destructor calls this function, objects that the pool releases may be destroyed only after
-/// it has returned, as [`settle`](crate::object::settle) explains. A job of a work-stealing runtime such as
-/// rayon may run inside a destructor that waits; it should use a
-/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::object::settle_scope) instead of
-/// this function, or around it.
+/// the function has returned, as [`settle`](crate::object::settle) explains. A job of a
+/// work-stealing runtime such as rayon may run inside a destructor that waits. Such a job should
+/// use a [`callback_scope`](crate::callback_scope) or a
+/// [`settle_scope`](crate::object::settle_scope) instead of this function, or around it.
 ///
 /// # Panics
 /// If `f` panics, or a destructor does, as in [`AutoreleasePool::drain`].

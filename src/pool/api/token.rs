@@ -39,10 +39,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolToken {
     manager: u64,
-    /// `None` if the pool was made after the thread's exit.
+    /// `None` if the thread's pools were made after its exit.
     thread: Option<ThreadKey>,
     index: u32,
-    /// Unique in the process if `thread` is `None`.
+    /// If `thread` is `None`: unique among 2³¹ consecutive tokens of the process without `thread`.
     generation: u32,
 }
 
@@ -85,7 +85,7 @@ pub enum PopError {
     Draining,
 }
 
-/// The source of generations for pools pushed after a thread's exit: their tokens have no key.
+/// The source of generations for pools whose tokens have no thread's key.
 static LATE: Numbers = Numbers::new();
 
 /// Opens a token pool, which becomes the current pool. `site` is the place where the user made the
@@ -136,7 +136,7 @@ pub(crate) fn push_named(
     token
 }
 
-/// Passes `f` the pools of the calling thread, if the token's pool is one of them.
+/// Passes `f` the pools of the calling thread, unless `token` names another manager or thread.
 fn with_pools_of<R>(
     manager: &ManagerShared,
     token: PoolToken,
@@ -236,8 +236,8 @@ fn find_open<'p>(
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
     let stack = pools.find(manager).ok_or(PopError::Stale)?;
     let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-    // A pool is opened once in each generation. So the stacks differ only if the token was made of
-    // words that no token has had.
+    // A pool is a token pool once in each generation. So the stacks differ only if the token was
+    // made of words that no token has had.
     if !pool.life.is_token_of(token.generation) || !ptr::eq(pool.stack.get(), stack) {
         return Err(PopError::Stale);
     }
@@ -254,7 +254,7 @@ pub fn words_of(token: PoolToken) -> TokenWords {
     [token.manager, thread, pool]
 }
 
-/// Returns the token of these words; a token that no `pop` accepts if no token has them.
+/// Returns the token of these words. If no token has these words, no `pop` accepts the result.
 pub fn token_of([manager, thread, pool]: TokenWords) -> PoolToken {
     PoolToken {
         manager,

@@ -54,8 +54,8 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     close_rest(pool, is_over, panics);
 }
 
-/// Drains a pool, unless `is_over`, and closes it. `panics` has the panics of the entries that the
-/// caller has released.
+/// Closes a pool. Drains it first, unless the caller has done so (`is_over`) and the pool is still
+/// empty. `panics` has the first panic of the caller's releases.
 #[inline(never)]
 fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
     // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
@@ -77,8 +77,8 @@ fn close_in_span(pool: NonNull<PoolState>) {
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
     // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     let state = unsafe { pool.as_ref() };
-    // A pool to which objects were added after its last drain closes like any other, however that drain
-    // was limited.
+    // A pool with entries that were added after its last drain closes like any other, even if that
+    // drain was within a budget.
     if !state.entries.is_empty() {
         state.life.set_budgeted(false);
     }

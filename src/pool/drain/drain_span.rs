@@ -28,7 +28,7 @@ impl Drains for Outcome {
     }
 }
 
-/// The pop of a token pool and of the token pools inside it.
+/// The result of popping a token pool and the token pools inside it.
 impl<E> Drains for Result<usize, E> {
     fn figures(&self) -> DrainEnd {
         (*self.as_ref().unwrap_or(&0), None)

@@ -3,7 +3,7 @@
 //! | duty | what waits | the close of a pool notices it by |
 //! |---|---|---|
 //! | epoch | references that slots have retired, until no pool lends them any more | the thread's attention, once it has retired something or unpinned a pool |
-//! | mail | what other threads have sent to this one, in its inbox or claimed by a budgeted drain | its inbox |
+//! | mail | what other threads have sent to this one, in its inbox or claimed by a budgeted drain | its inbox; the thread's attention, if a drain in a round left mail |
 //! | orphans | releases that any thread may make | their inbox |
 //! | reviews | hot objects that have died unnoticed | the thread's attention |
 //! | trimming | other threads need the blocks that this one's heaps keep unused | its inbox |
@@ -27,7 +27,7 @@ use crate::thread::orphans::{ORPHANS, OrphanClaim};
 use crate::thread::record::Record;
 use crate::{epoch, ledger};
 
-/// How many steps a drain in the round of a loop makes to find objects that have died unnoticed.
+/// How many steps a drain makes in a [share](Serves::Share) to find hot objects that have died.
 const STEPS: usize = 64;
 
 /// One duty, a row of the table.
@@ -49,7 +49,7 @@ struct Duty {
 }
 
 impl Duty {
-    /// A light duty that is served when any other is due, and that leaves no releases.
+    /// A light duty that is never due, only served along with others, and that leaves no releases.
     const LIGHT: Self = Self {
         releases: "",
         is_due: |_, _| false,
@@ -129,8 +129,8 @@ const DUTIES: &[Duty] = &[
 /// A drain's progress with the duties.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// How many releases are left of those that had been sent when the drain took its mail in.
-    /// Releases that arrive meanwhile wait for later drains, as they may arrive for ever.
+    /// How many releases are left of those that had been sent when the drain took its mail in;
+    /// `None` before that. Those sent later do not count, as they may arrive for ever.
     mail: Option<usize>,
     /// The orphans that the drain has claimed.
     orphans: Option<OrphanClaim>,
@@ -142,7 +142,7 @@ pub(super) struct Agenda {
     epoch: bool,
     /// The description of the releases of the last duty that had anything to do.
     pub(super) latest: &'static str,
-    /// True once the drain has begun to answer `shutdown`.
+    /// True once the drain has begun to answer `shutdown`, unless destructors pass its limit.
     answers: bool,
     /// True if the drain makes the reports of the ledger when it ends.
     reports: bool,
@@ -161,8 +161,8 @@ impl Agenda {
 }
 
 impl<'d> Drain<'d> {
-    /// Takes the thread's mail in, at a cost that does not depend on its amount. Mail that arrives
-    /// later is left for later drains, as it may arrive for ever.
+    /// Takes the thread's mail in, at a cost that does not depend on the amount of mail. Mail that
+    /// arrives later does not count, as it may arrive for ever.
     pub(super) fn take_mail_in(&mut self) {
         if self.serves == Serves::Nothing {
             return;
@@ -183,8 +183,8 @@ impl<'d> Drain<'d> {
 /// The number of duties.
 pub(super) const COUNT: usize = DUTIES.len();
 
-/// Takes a turn of the duty `n`, if the drain serves it and has a budget for it. Returns whether there
-/// was anything to do.
+/// Takes a turn of the duty `n`, if the drain serves the duty and has budget left for it. Returns
+/// whether there was anything to do.
 pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
     let duty = &DUTIES[n];
     let serves = match drain.serves {
@@ -200,7 +200,7 @@ pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
     any
 }
 
-/// Returns how many releases the duties that the drain serves have left.
+/// Returns how many releases the duties have left; 0 if the drain serves none.
 pub(super) fn left(drain: &Drain<'_>) -> usize {
     if drain.serves == Serves::Nothing {
         return 0;
@@ -223,7 +223,7 @@ impl ThreadPools {
         self.attention.has(Attention::DETACHED) || DUTIES.iter().any(is_due)
     }
 
-    /// Returns whether a release that another thread has sent waits, that is, is not running.
+    /// Returns whether a release or a request to trim that another thread has sent still waits.
     #[inline]
     fn has_mail(&self) -> bool {
         let sent = || {
@@ -238,7 +238,7 @@ impl ThreadPools {
         self.first.backlog.len() == 0 && self.has_served()
     }
 
-    /// Returns whether nothing waits for the thread but its backlog.
+    /// Returns whether only light duties are due, or none; true in a destructor, too.
     pub(crate) fn has_served(&self) -> bool {
         let is_due = |duty: &Duty| !duty.is_light && (duty.is_due)(self, &self.first);
         // Drains inside a destructor serve no duties.
@@ -261,15 +261,15 @@ pub(super) fn owes(stack: &PoolStack) -> bool {
 }
 
 /// Collects what slots have retired. A thread that has retired something, or has unpinned a pool,
-/// tries until nothing is left or a pinned pool holds the epoch; the thread of that pool goes on when it
-/// unpins the pool.
+/// tries in each drain until nothing is left, or a pinned pool or call holds the epoch; then the
+/// thread of that pool or call goes on when the pin has ended.
 fn collect_retired(drain: &mut Drain<'_>) -> bool {
     if !std::mem::take(&mut drain.agenda.epoch) {
         return false;
     }
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    // If all retired references have been passed on, a destructor's stores may have collected them:
+    // If no retired reference waits, a destructor's store to a slot may have collected them all:
     // then they are orphans, which this drain must still claim.
     let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
@@ -308,15 +308,15 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
         return any;
     }
-    // A thread that exits closes its inbox later, and then makes the releases in it. `shutdown` has
-    // asked only for the releases that were claimed before.
+    // A thread that exits closes its inbox later, and then makes the releases in it. `shutdown`
+    // asks only for the releases that drains have claimed.
     let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
     let mut left = match drain.agenda.mail {
         Some(left) => left,
         None if claimed_only => 0,
         None => {
-            // Takes the inbox even if no release was sent, as this also takes a request to trim; and
-            // counts afterwards, so that all that was taken counts.
+            // Empties the inbox even if no release was sent, as this also removes a request to
+            // trim; counts afterwards, so that the count includes all that was taken out.
             pools.claimed.take_in(inbox);
             pools.remote_releases()
         }
@@ -400,8 +400,8 @@ fn review(drain: &mut Drain<'_>) -> bool {
     any
 }
 
-/// Does what `shutdown` has asked this thread for: empties the root pool, the backlog and the claimed
-/// messages, unless destructors feed them for ever.
+/// Does what `shutdown` has asked this thread for: empties the root pool and the backlog, and makes
+/// the drain release all claimed messages, unless destructors feed them for ever.
 fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     let Some(stack) = drain.stack else {
         return false;
@@ -429,8 +429,8 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     true
 }
 
-/// Makes the reports of the ledger that are due, at the very end of a drain that serves this duty. Returns
-/// whether foreign code ran, which may have given the drain more to release.
+/// Makes the reports of the ledger that are due, at the very end of a drain that serves the duty
+/// `ledger`. Returns whether foreign code ran, which may have given the drain more to release.
 pub(super) fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
     let is_due = std::mem::take(&mut drain.agenda.reports);
     if is_due {
@@ -491,7 +491,7 @@ mod tests {
         this_thread::with(|pools| pools.unwrap().attention.set(Attention::TEST));
     }
 
-    /// Passes `f` the counter for [`owe`], and asserts that `f` serves the duty once.
+    /// Passes `f` a counter to pass to [`owe`], and asserts that the duty is served once.
     #[track_caller]
     fn assert_served(f: impl FnOnce(&'static AtomicU64)) {
         // Lets a leak checker find the counters.
@@ -563,7 +563,7 @@ mod tests {
                 }
             }
         }
-        /// Was autoreleased first, so is destroyed before what waits in the queue.
+        /// Is autoreleased before the links are dropped, so is destroyed before those in the queue.
         struct First(u64);
         impl Drop for First {
             fn drop(&mut self) {

@@ -27,7 +27,7 @@ use crate::unwind::{FirstPanic, Payload};
 use std::ptr;
 use std::time::Duration;
 
-/// How long a drain in the round of a loop serves its thread, at most.
+/// How long a drain that serves a [share](Serves::Share) of the duties serves them, at most.
 const SHARE: Duration = Duration::from_millis(1);
 
 /// Drains a pool of the calling thread, up to the limit.
@@ -61,8 +61,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         released += rest.0;
         is_cut = rest.1;
     }
-    // If an outer drain of the root pool is running the destructor of an entry that it has taken
-    // out, leaves the figure to that drain.
+    // While an outer drain of the root pool makes a release that it has taken out of the pool,
+    // leaves the figures of the root pool to that drain.
     if is_root && !pool.life.is_draining() {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
@@ -74,9 +74,9 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     }
 }
 
-/// Releases the entries of a pool that is current, by `barrier`, and marked as being drained. In the
-/// outermost scope, also serves the thread's duties. Returns how many entries it has released, for the
-/// caller's statistics, and whether it was cut off.
+/// Releases the entries of a pool that `barrier` makes current and that is marked as being drained.
+/// In the outermost scope, also serves the thread's duties. Returns how many entries it released,
+/// for the caller's statistics, and whether it was cut off.
 #[inline(never)]
 fn release_rest(
     barrier: Barrier<'_>,
@@ -92,7 +92,7 @@ fn release_rest(
     // `serves_thread` implies `outermost`, which is tested first because it is quicker.
     let may_owe = stack.thread_pools().may_have_duties(stack) || epoch::has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
-        // Closing a pool to which nothing was added since a drain within a budget must not deliver
+        // Closing a pool to which nothing was added since a drain within a budget must not make
         // remote releases.
         serve_in_drain(&run, stack, pool.life.is_budgeted(), scope, panics);
     }
@@ -113,7 +113,7 @@ fn lower(
     panics: &mut FirstPanic,
 ) {
     // If the pool is being popped, the caller of the drain also pops the token pools that
-    // destructors have pushed, one after the other: here, the pops would nest without a limit.
+    // destructors have pushed, one after the other: if this drain did, pops could nest without end.
     if !stack.is_popping(pool) {
         leave(stack, barrier.frame(), run.limit, panics);
         // Foreign code, such as an event's hook, may have fed the pool, which is current again.
@@ -167,7 +167,7 @@ pub(in crate::pool) fn pop_down_to(
     let generation = pool.life.generation();
     let mut released = 0;
     let mut rounds = 0;
-    // Tests the pool after all foreign code, which may pop it.
+    // Tests again after each pop: foreign code may have popped the pool.
     while pool.life.is_token_of(generation) {
         let Some(last) = stack.last_token() else {
             break;
@@ -191,8 +191,8 @@ fn report_endless() {
     event.pool("token").count(ENDLESS as usize).emit();
 }
 
-/// Drains the last token pool, and closes it unless destructors have pushed others, which must be popped
-/// first. Returns the number of entries released, and whether it has closed the pool.
+/// Drains `last`, the newest token pool, and closes it, unless destructors have popped it or pushed
+/// others (to be popped first). Returns how many entries it released and whether it closed `last`.
 fn pop_last(
     stack: &PoolStack,
     last: &PoolState,
@@ -220,10 +220,10 @@ pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outco
     outcome
 }
 
-/// Makes the pool current that was current before a scope began, whose frame is `frame`: pops the
-/// token pools that were pushed in it and are still open, with an event for each, and takes the guard
-/// pools that were opened in it and are still open out of the chain. If destructors push other token pools
-/// beyond the limit, those stay open.
+/// Removes what a scope has left in the chain above `frame`, its own frame: pops the token pools
+/// that are still open, with an event for each, and takes the guard pools that are still open out
+/// of the chain, as `cut_guards_above` does. If destructors push other token pools beyond `limit`,
+/// those stay open.
 #[cold]
 #[inline(never)]
 pub(in crate::pool) fn leave(
@@ -255,8 +255,8 @@ pub(in crate::pool) fn leave(
     }
 }
 
-/// Pops the token pools that a thread has pushed since its exit and left open. Those that destructors push
-/// beyond the limit stay open. No event says so: std's thread-locals are gone, and hooks may use them.
+/// Pops the token pools that a thread has pushed since its exit and left open; at most [`ENDLESS`]
+/// in a stack, as destructors may push more. Emits no event: hooks may use thread-locals, now gone.
 #[cold]
 pub(super) fn pop_all_left(pools: &ThreadPools) {
     let mut panics = FirstPanic::default();
@@ -373,7 +373,7 @@ pub(super) fn serve_as(
     }
 }
 
-/// Runs the last messages of an exiting thread, which it has taken out of its inbox, and keeps panics.
+/// Runs an exiting thread's claimed messages, then `messages`, the last of its inbox; keeps panics.
 pub(super) fn run_last(
     thread: &ThreadPools,
     record: &Record,
@@ -398,8 +398,8 @@ pub(super) fn run_last(
 }
 
 /// Releases the entries of a handoff pool, newest first, and gives the pages back. The current pool
-/// stays current, so destructors add nothing to these entries. If outermost, also serves the
-/// calling thread's duties. `thread` is `None` once the thread has exited.
+/// stays current, so destructors add nothing to these entries. An outermost call also serves the
+/// calling thread's duties, unless `thread` is `None`, as it is once the thread has exited.
 ///
 /// # Panics
 /// With the first panic of a destructor, at the end.
@@ -422,7 +422,7 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
 }
 
 /// The greatest number of entries that counts as few. Without destructors, a drain is quicker than
-/// [`release_few`] from some twenty objects on; with destructors, it never is.
+/// [`release_few`] from some twenty objects on; with destructors, a drain is never quicker.
 pub(super) const FEW: isize = 16;
 
 /// How far a pool with few entries has been drained.
@@ -437,7 +437,7 @@ pub(super) enum Progress {
 }
 
 /// Releases the entries of a pool that has [few](FEW) of them, all in one page. Returns how many it
-/// has released.
+/// has released, and what is left to do.
 #[inline(always)]
 pub(super) fn release_few(
     pool: &PoolState,
@@ -467,7 +467,7 @@ pub(super) fn release_few(
 
 /// Releases the newest entries of the topmost page as long as `takes`, which is told whether the
 /// next object has a destructor, returns true; but at most twice [`FEW`], as destructors may add
-/// others. Returns whether the page is empty.
+/// others. Returns true if it stops because the page is empty.
 ///
 /// # Safety
 /// The objects for which `takes` returns true may be destroyed at once, however deep the call stack
@@ -513,8 +513,8 @@ unsafe fn release_some(
 
 /// Releases entries like [`release_some`], with the precautions that destructors need: the pool is
 /// current, marked as being drained, and protected by a barrier from destructors that close pools;
-/// nested releases are queued where the stack is deep; and panics are kept. A drain does the rest,
-/// within the same precautions, so that destructors cannot tell the two apart.
+/// nested releases are queued where the stack is deep; and panics are kept. A drain does the rest
+/// within the same precautions, so that destructors cannot tell where the drain begins.
 #[inline(never)]
 fn release_nesting(
     pool: &PoolState,

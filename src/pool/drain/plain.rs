@@ -81,7 +81,7 @@ impl<'d> PlainDrain<'d> {
     }
 
     /// Releases entries until the pool is empty or a destructor has added entries; returns whether
-    /// one has.
+    /// a destructor has.
     #[inline(always)]
     fn stretch(&self) -> bool {
         let mut figures = Figures(self, Unmetered::new(self.scope));
@@ -90,7 +90,7 @@ impl<'d> PlainDrain<'d> {
     }
 
     /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
-    /// there are now too many.
+    /// there are now too many generations.
     #[inline]
     fn has_grown_too_old(&self) -> bool {
         let len = self.entries.len();
@@ -144,13 +144,13 @@ impl Drop for Figures<'_, '_> {
 
 /// Counts the generations of entries in a pool that is being drained.
 ///
-/// An entry that was in the pool before the drain is of generation 0, an entry that its destructor
-/// autoreleases is of generation 1, and so on. The count is exact, as entries are taken newest
-/// first: the entries of one generation are next to each other, above those of the previous
-/// generation.
+/// An entry that was in the pool before the drain is of generation 0, an entry that its object's
+/// destructor autoreleases is of generation 1, and so on. The count is exact unless a destructor
+/// drains the pool: entries are taken newest first, so those of one generation are next to each
+/// other, above those of the previous generation.
 #[derive(Default)]
 struct Generations {
-    /// The index at which the entries of each generation begin, and its number; both increase.
+    /// Each generation's number, after the index at which its entries begin; both increase.
     floors: Vec<(usize, u32)>,
 }
 
@@ -162,7 +162,7 @@ impl Generations {
             self.floors.pop();
         }
         let generation = self.floors.last().map_or(0, |&(_, g)| g) + 1;
-        // The entry was the last of its generation.
+        // With an equal floor, the entry was the last of its generation to be taken out.
         if self.floors.last().is_some_and(|&(floor, _)| floor == index) {
             self.floors.pop();
         }

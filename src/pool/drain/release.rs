@@ -3,7 +3,7 @@
 //!
 //! Neighboring entries that are alike have quick ways. Objects without a destructor and without another
 //! reference run no foreign code, so they need no precautions of a drain. For objects of one class of C
-//! or C++ with a destructor, the class and the thread-locals are looked up once.
+//! or C++ with a destructor, the class and its destructor are looked up once.
 
 use crate::foreign::class::ForeignDestroyer;
 use crate::ledger::CHECKS;
@@ -19,13 +19,13 @@ use crate::thread::current::tally_destroyed;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The steps that a drain takes before and after each release. Without a meter, it only counts.
+/// The steps that a drain takes before and after each release. A drain without a meter only counts.
 pub(super) trait Pace {
     /// True if each release and each destructor is counted one by one, so that batches are not
     /// possible.
     const METERED: bool;
 
-    /// Returns whether the drain must stop here.
+    /// Returns whether the drain must stop now.
     fn is_done(&self) -> bool;
 
     /// Returns how many references to one object may be released at once.
@@ -34,11 +34,10 @@ pub(super) trait Pace {
     /// Notes the type of the next object.
     fn note_type(&mut self, _: &'static TypeInfo) {}
 
-    /// Counts `n` references that are about to be released.
+    /// Counts `n` references that a drain has taken out, before or after they are released.
     fn count(&mut self, n: usize);
 
-    /// Counts `n` objects that are about to be destroyed without [`destroy_dead`], which counts its
-    /// own.
+    /// Counts `n` destroyed objects, but not those of [`destroy_dead`], which counts them itself.
     fn count_destroyed(&mut self, n: u64);
 
     /// Counts `n` releases that each destroy an object, as there is no other reference to it.
@@ -51,8 +50,8 @@ pub(super) trait Pace {
     /// Counts a release that has run no destructor.
     fn quick(&mut self);
 
-    /// Destroys an object of this type by calling `run`, and then the objects that its destructor
-    /// has queued.
+    /// Destroys an object of this type by calling `run` and then, if `scope` is the outermost, the
+    /// objects that its destructor has queued.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce());
 }
 
@@ -179,7 +178,7 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
 enum Way {
     /// Neighbors of one type without a destructor are freed by reading only their headers.
     Alike(PlainBlock),
-    /// Neighbors of one type without a destructor are destroyed in the order in which they were made.
+    /// Neighbors of one type without a destructor are destroyed in batches, oldest entry first.
     InTurn,
     /// Neighbors of one class of C or C++ are destroyed in a loop of their own.
     Foreign(ForeignDestroyer),
@@ -213,7 +212,7 @@ impl Way {
     }
 }
 
-/// Releases the newest of these entries until none is left, the pace stops, or a destructor has
+/// Releases these entries, newest first, until none is left, the pace stops, or a destructor has
 /// added entries; returns whether a destructor has. `name` returns the pool's name.
 ///
 /// Each entry is taken out before its destructor runs. So a destructor may autorelease into the pool,
@@ -308,10 +307,10 @@ pub(super) fn check<'n>(thin: Thin, pool: impl FnOnce() -> &'n str) {
     }
 }
 
-/// Releases the newest entries as long as that runs no foreign code: their objects have no
-/// destructor, are in blocks of this thread and have no other reference. Returns how many. A
-/// drain's other parts protect it from foreign code; setting them up costs as much as some ten of
-/// these releases.
+/// Releases the newest entries as long as that runs no foreign code and neighbors are of one type:
+/// their objects have no destructor, are in blocks of this thread and have no other reference.
+/// Returns how many. So a drain may call this before it sets up its protection from foreign code,
+/// which costs as much as some ten of these releases.
 pub(super) fn release_plain<'n>(
     entries: &Entries,
     name: impl Fn() -> &'n str,
@@ -340,8 +339,8 @@ pub(super) fn release_plain<'n>(
     released
 }
 
-/// Returns whether the second-newest object has this type, which is that of the newest.
-/// [`destroy_alike`] takes longer to begin than to destroy one object.
+/// Returns whether the second-newest object has this type, which is that of the newest. For one
+/// object, [`destroy_alike`] does not pay: it takes longer to begin than to destroy the object.
 #[inline(always)]
 fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
     // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
@@ -349,16 +348,17 @@ fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
     entries.second_in_page().is_some_and(is_alike)
 }
 
-/// Destroys the objects of the newest entries as long as they are alike: of one type, without a
-/// destructor, with no other reference. Reads only their headers. Returns how many.
+/// Destroys the objects of the newest entries as long as they are alike: of this type, which has no
+/// destructor, in this thread's blocks, with no other reference. Reads only their headers. Returns
+/// how many it destroys.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
 fn destroy_alike(entries: &Entries, type_info: &'static TypeInfo, block: PlainBlock) -> usize {
     let Some(mut alike) = PlainDestroyer::begin(type_info, block) else {
         return 0;
     };
-    // SAFETY: alive by the entry's reference; `take_while` gives up the reference if this returns
-    // true.
+    // SAFETY: alive by the entry's reference; `take_while` gives up the reference if `destroy`
+    // returns true.
     let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
     alike.end();
     n
@@ -371,8 +371,8 @@ const IN_TURN: usize = 64;
 /// destructor, and have no other reference, at most [`IN_TURN`]. Returns how many; at least one, if
 /// the newest is such an object.
 ///
-/// Frees each batch in the order in which its objects were made: nothing observes the order, and
-/// malloc is faster in that order than in reverse.
+/// Destroys them oldest entry first, usually in the order of their creation: nothing observes the
+/// order, and malloc is faster in that order than in reverse.
 #[inline(never)]
 fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
@@ -397,7 +397,7 @@ fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
 
 /// Destroys the objects of the newest entries as long as they are of this type and have no other
 /// reference, and their destructors neither add entries nor queue objects. Returns how many, and
-/// [`Entries::mark`] as it was before the last destructor ran. The newest entry is such an object.
+/// [`Entries::mark`] as it was before the last destructor ran. The newest must be such an object.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
 fn destroy_foreign(

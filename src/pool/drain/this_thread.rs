@@ -1,5 +1,5 @@
-//! The pools of the calling thread: how they are made, found, and emptied at the thread's exit; and the
-//! stacks of managers in them.
+//! The pools of the calling thread: how they are made, found, and emptied at the thread's exit; and
+//! how managers' stacks are added to them and removed.
 
 use super::engine::{self, drain, run_last, serve_as, work_off};
 use super::turns::Serves;
@@ -58,7 +58,8 @@ pub(crate) fn late<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     f(held.as_ref().map(Held::pools))
 }
 
-/// Passes `f` the calling thread's pools, also once it has exited; `None` if none of them is open then.
+/// Passes `f` the calling thread's pools; once the thread has exited, its detached pools, or `None`
+/// if none of these is open.
 pub(crate) fn with_any<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     with(|pools| match pools {
         None => late(f),
@@ -66,20 +67,20 @@ pub(crate) fn with_any<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     })
 }
 
-/// Passes `f` the pools of the calling thread, which has exited, to open another one; makes them if none is
-/// open.
+/// Passes the detached pools of the calling thread, which has exited, to `f`, which opens a pool;
+/// makes them if none is open.
 #[cold]
 pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     let mut pools = THIS.with(|this| this.late.get());
     if pools.is_null() {
         let made = ThreadPools::make_detached();
-        // The global allocator is foreign code, and may have made others meanwhile.
+        // The global allocator is foreign code, and may have opened a pool, and so made others.
         pools = THIS.with(|this| this.late.get());
         if pools.is_null() {
             pools = made.as_ptr();
             THIS.with(|this| this.late.set(pools));
         } else {
-            // SAFETY: `made` was just made, and nothing leads to it.
+            // SAFETY: `made` was just made: it has no open pool, and nothing uses it.
             unsafe { ThreadPools::free_detached(made) };
         }
     }
@@ -87,8 +88,8 @@ pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     f(Held::new(unsafe { NonNull::new_unchecked(pools.cast_mut()) }).pools())
 }
 
-/// Passes `f` the calling thread's pools as [`late_or_new`] does, to push a token pool: if it is still open when the
-/// system runs the last destructors of the thread, it is popped then.
+/// Passes the pools that [`late_or_new`] finds or makes to `f`, which pushes a token pool. If this
+/// pool is still open when the system runs the last destructors of the thread, it is popped then.
 #[cold]
 pub(in crate::pool) fn late_to_push<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     current::set_late_hook(|| late(|pools| pools.into_iter().for_each(engine::pop_all_left)));
@@ -98,7 +99,7 @@ pub(in crate::pool) fn late_to_push<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     })
 }
 
-/// Keeps the pools of a thread that has exited, while foreign code may close the last of them.
+/// Keeps the detached pools of a thread from being freed, while foreign code may close all of them.
 struct Held(NonNull<ThreadPools>);
 
 impl Held {
@@ -116,13 +117,13 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: this reference is not used any more, nor are those that it has lent.
+        // SAFETY: this `Held` is not used any more, nor are the references that it has lent.
         unsafe { pool_closed(self.0) };
     }
 }
 
-/// Counts a pool that has been closed. If it was the last open one of a detached `ThreadPools`,
-/// frees that.
+/// If `pools` is detached, counts one of its pools as closed and, if that was the last open one,
+/// frees `pools`.
 ///
 /// # Safety
 /// The caller does not use `pools` any more, and has no reference into it.
@@ -135,7 +136,7 @@ pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
     }
 }
 
-/// Counts a pool of a detached `ThreadPools` that has been closed.
+/// Counts a closed pool of `pools`, which is detached; frees `pools` if it was the last open one.
 ///
 /// # Safety
 /// The contract of [`pool_closed`].
@@ -154,7 +155,7 @@ unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {
     }
 }
 
-/// Returns the place of the pointer to the calling thread's pools, which stays until the thread ends.
+/// Returns the address of the calling thread's pointer to its pools, valid until the thread ends.
 /// The pointer is null before the first use and after the thread's exit.
 pub(crate) fn place() -> NonNull<Cell<*const ThreadPools>> {
     THIS.with(|this| NonNull::from(&this.pools))
@@ -162,9 +163,8 @@ pub(crate) fn place() -> NonNull<Cell<*const ThreadPools>> {
 
 /// Serves all duties of the calling thread, as [`serve_as`] does.
 ///
-/// A thread without a key has only orphans to release. This function does not register such a
-/// thread: it might get the registry slot of an ended thread, and could then not run that thread's
-/// closures.
+/// A thread without a key has only orphans to release. This function does not register it: if the
+/// thread got the registry slot of an ended one, it could not run the ended thread's closures.
 pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
     match own_key() {
         None => serve_as(Serves::All, None, meter, panics),
@@ -199,7 +199,7 @@ fn enter() -> *const ThreadPools {
     pools.as_ptr()
 }
 
-/// Records that the thread has no pools from here on but `late`, which are detached.
+/// Records that the thread has exited. `late` are its detached pools; null if it has none.
 fn set_exited(late: *const ThreadPools) {
     THIS.with(|this| {
         this.pools.set(ptr::null());
@@ -214,11 +214,11 @@ fn at_exit(record: &Arc<Record>) {
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: `enter` made the pools, which only `pool_closed` frees.
         let this = unsafe { pools.as_ref() };
-        // Keeps the pointer that `enter` made: the close of the last open pool frees the pools by
-        // it.
+        // Passes on the pointer that `enter` made, not one made from `this`: the close of the last
+        // open pool frees the pools by that pointer.
         let events = exit(this, record, || set_exited(pools.as_ptr()));
         if this.participant.has_calls() {
-            // A suspended coroutine is inside a slot's call, whose end uses the pools: they stay.
+            // A suspended coroutine is inside a slot's call, whose end uses `this`: it must stay.
             this.count_open(1);
         }
         // SAFETY: `exit` has counted one open pool for this call; `this` is not used any more.
@@ -234,9 +234,9 @@ pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
     arm_if(record, for_releases, ThreadPools::may_sleep)
 }
 
-/// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Works in a destructor, too, as nothing would do this after the destructor. The
-/// backlog does not count: `run_inbox`, which the hook's call leads to, leaves it alone.
+/// If the calling thread has a hook for messages, makes the next message to the thread call the
+/// hook; calls it at once if the thread has something to do already. Works in a destructor, too, as
+/// nothing rearms after the destructor. The backlog does not count, as `run_inbox` leaves it alone.
 pub(crate) fn rearm(record: &Record) {
     if record.waker.has_hook() && !arm_if(record, true, ThreadPools::has_served) {
         record.waker.wake();
@@ -262,8 +262,8 @@ pub(crate) fn find_or_add<'p>(
 #[cold]
 fn add<'p>(pools: &'p ThreadPools, manager: &Arc<ManagerShared>) -> &'p PoolStack {
     let stack = pools.add(manager);
-    // Prunes last: `prune` runs foreign code, which may call this function again. It does not free
-    // `stack`, because the caller has a handle to the stack's manager.
+    // Prunes last: `prune` runs foreign code, which may call this function again. `prune` does not
+    // free `stack`, because the caller has a handle to the stack's manager.
     prune(pools);
     stack
 }
@@ -281,13 +281,13 @@ fn prune(pools: &ThreadPools) {
                 this.retire(key);
             }
             this.root.entries.clear(&pools.pages);
-            // Anything is left only if the drain was cut off, as destructors fed it without end.
+            // Leaks anything only if the drain was cut off, as destructors fed it without end.
             this.backlog.leak(&pools.pages);
             outcome
         };
-        // SAFETY: `ThreadPools::add` made the stack, which is off the list. No handle to its
-        // manager is left by which to find it; it has no open pool, and no drain of it is in
-        // progress.
+        // SAFETY: `ThreadPools::add` made the stack, which is off the list. Its manager has no
+        // handle left, by which code could find the stack; it has no open pool, and no drain of it
+        // is in progress.
         drop(unsafe { unbox(stack) });
         // A panic of an old manager's objects does not concern the caller, which uses a new
         // manager.
@@ -295,17 +295,17 @@ fn prune(pools: &ThreadPools) {
     }
 }
 
-/// How many drains an exit makes to keep up with destructors that feed its pools, besides the
-/// drains of the pools that are open when it begins.
+/// How many drains a thread's exit makes to keep up with destructors that feed its pools, besides
+/// one for each pool and backlog at its beginning. Also limits the generations of its duties.
 const DRAINS: usize = 100_000;
 
-/// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
-/// no loop has accepted to the orphans. Leaves open guard pools alone: references that forgotten
-/// pools have lent may live for ever. Calls `set_exited` when the thread must find the pools only
-/// as detached ones, to open others. Returns the events that are due, which the caller emits last:
-/// their hook is foreign code.
+/// Drains root and token pools until they stay empty, closes the inboxes, and hands the closures
+/// that no loop has accepted to the orphans. Leaves open guard pools alone: references that
+/// forgotten pools have lent may live for ever. Then detaches `pools` and calls `set_exited`, which
+/// records that for the thread. Returns the events that are due, which the caller emits last: their
+/// hook is foreign code.
 ///
-/// Afterwards `pools` is detached, and counts as open all pools left, and one more for the caller.
+/// Afterwards `pools` counts as open all pools that are still open, and one more for the caller.
 ///
 /// Does not unwind, as nothing could catch the panic.
 pub(in crate::pool) fn exit(
@@ -373,15 +373,15 @@ struct PoolsExit<'x> {
 }
 
 impl PoolsExit<'_> {
-    /// Empties all root and token pools once. Returns whether there was anything to do: if so,
-    /// foreign code may have filled other pools, even if no entry was released.
+    /// Serves duties, and empties all token pools, backlogs and root pools once. Returns whether
+    /// there was anything to do: if so, foreign code may have filled pools, even without a release.
     fn empty_all(&mut self) -> bool {
         let mut any = self.serve();
         for stack in self.pools.stacks() {
             while let Some(pool) = stack.last_token() {
                 any = true;
                 let panic = stack.popping(pool, || self.empty(pool));
-                // Destructors may have pushed other pools.
+                // Destructors may have pushed other pools, so that `pool` is not the last one.
                 let closing = stack.last_token().is_some_and(|last| ptr::eq(last, pool));
                 if closing && pool.life.is_draining() {
                     stack.abandon_token(pool);
@@ -417,8 +417,8 @@ impl PoolsExit<'_> {
         served.generations > 0
     }
 
-    /// Runs the closures of loops that destructors in this exit have created and dropped, or
-    /// forgotten. Returns whether there were any.
+    /// Runs the closures that were posted to loops that destructors in this exit have created, and
+    /// then dropped or forgotten. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
         self.drains = self.drains.saturating_sub(1);
         self.drains > 0 && self.pools.run_posts_of_loops()
@@ -439,7 +439,7 @@ impl PoolsExit<'_> {
         }
     }
 
-    /// Empties a pool; after too many drains, by leaking its entries. Returns the first panic.
+    /// Drains a pool, and leaks what a limit of the exit leaves there. Returns the first panic.
     fn empty(&mut self, pool: &PoolState) -> Option<Payload> {
         let (is_cut, panic) = self.drain(|| drain(pool, Limit::SOME));
         if is_cut {
@@ -448,8 +448,8 @@ impl PoolsExit<'_> {
         panic
     }
 
-    /// Empties a backlog; after too many drains, by leaking it. Objects that destructors autorelease
-    /// go to the root pool. Returns the first panic.
+    /// Drains a backlog, and leaks what a limit of the exit leaves there. Objects that destructors
+    /// autorelease go to the root pool. Returns the first panic.
     fn empty_backlog(&mut self, stack: &PoolStack) -> Option<Payload> {
         let meter = Meter::unlimited(Limit::SOME);
         let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
@@ -476,7 +476,7 @@ impl PoolsExit<'_> {
             .push(event.pool(pool.name()).of_type(name).count(leaked));
     }
 
-    /// Closes the thread's inboxes, and runs the releases that are left in them.
+    /// Closes the thread's inboxes, and makes the releases that are left there or are claimed.
     fn close_inbox(&self) {
         self.pools.close_posted();
         let mut panics = FirstPanic::default();

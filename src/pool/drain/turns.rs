@@ -24,7 +24,7 @@ use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::record::Record;
 use crate::unwind::FirstPanic;
 
-/// How many releases of one source a drain with a limited budget makes before it turns to the next.
+/// How many releases of one source a drain with a budget makes before it turns to the next source.
 const TURN: usize = 16;
 
 /// The part of a thread's duties that a drain serves.
@@ -56,7 +56,7 @@ pub(super) enum Own<'d> {
 
 /// A drain in progress.
 pub(super) struct Drain<'d> {
-    /// The thread's pools; `None` if it has exited.
+    /// The thread's pools; `None` if the thread has exited or has no key.
     pub(super) thread: Option<&'d ThreadPools>,
     /// The stack for which the drain answers the `shutdown` of the stack's manager.
     pub(super) stack: Option<&'d PoolStack>,
@@ -67,7 +67,7 @@ pub(super) struct Drain<'d> {
     pub(super) meter: Meter,
     pub(super) serves: Serves,
     pub(super) agenda: Agenda,
-    /// [`empty_stack`](super::engine::empty_stack), of a file above this one. Answers `shutdown`.
+    /// [`empty_stack`](super::engine::empty_stack), which answers `shutdown`; from a higher file.
     pub(super) empty_stack: fn(&PoolStack, Limit) -> Outcome,
     /// True once destructors have fed the drain beyond its limit.
     pub(super) is_cut: bool,
@@ -75,7 +75,7 @@ pub(super) struct Drain<'d> {
 
 impl<'d> Drain<'d> {
     /// Returns a drain without releases of its own and without a budget; `thread` is `None` once
-    /// the thread has exited.
+    /// the thread has exited, or if it has no key.
     pub(super) fn of(
         thread: Option<&'d ThreadPools>,
         pages: &'d PageCache,
@@ -98,12 +98,12 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Takes turns until nothing is left to do or the budget is spent. Returns the number of
-    /// turns.
+    /// Takes rounds of turns until nothing is left to do or the budget is spent. Returns the number
+    /// of rounds that did something.
     ///
-    /// Without a budget, a turn does everything that waits when the turn begins. Entries that
-    /// destructors add meanwhile are the next generation, for the next turn. A drain with a limit on
-    /// generations ends after that many turns, and leaves the rest where it is.
+    /// Without a budget, a turn does what waits when the turn begins (an ordinary drain empties its
+    /// pool). What destructors add in a round is the next generation, for the next round. A limit
+    /// on generations ends the drain after that many rounds, and the rest stays where it is.
     pub(super) fn run(&mut self) -> u32 {
         let mut generations = 0;
         loop {
@@ -144,10 +144,10 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases the entries that hooks have added to the pool, or duties that used up the time of a
-    /// round's share; and destroys the objects that these have queued. Once the pool is no longer
-    /// current, such entries would leak, and the destructors of such objects would autorelease into
-    /// another pool.
+    /// Releases the entries that have been added to the pool since its last turn, by hooks or by
+    /// duties, and destroys the objects that those have queued. Once the pool is no longer current,
+    /// such entries could leak, and the destructors of such objects would autorelease into another
+    /// pool.
     fn leave_nothing(&mut self) {
         loop {
             self.empty_plain();
@@ -182,8 +182,8 @@ impl<'d> Drain<'d> {
         (own, duties)
     }
 
-    /// Reports that the drain is fed without end: by duties that release `fed_by`, or else by
-    /// destructors.
+    /// Reports that the drain is fed without end: by a duty, whose releases `fed_by` describes, or,
+    /// if `fed_by` is empty, by destructors.
     #[cold]
     fn report_endless(&self, generations: u32, fed_by: &'static str) {
         let pool = match self.own {
@@ -222,8 +222,8 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Returns the total of the drain's releases at which the next turn ends, if `all` more could
-    /// be made.
+    /// Returns the total of the drain's releases at which the turn that begins now ends; without a
+    /// budget, the turn may make `all` releases.
     pub(super) fn until(&self, all: usize) -> usize {
         let most = if self.meter.is_limited() || self.serves == Serves::Share {
             TURN
@@ -283,7 +283,7 @@ impl<'d> Drain<'d> {
     }
 
     /// Makes the releases of one item until the drain's total is `until` or the budget is spent;
-    /// the rest goes back to the front.
+    /// the rest of the item goes back to the front of the backlog.
     fn release_item(&mut self, stack: &PoolStack, mut item: Item, until: usize) {
         loop {
             match &mut item {
@@ -311,7 +311,7 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases the newest of these entries until the drain's total is `until` or the budget is
+    /// Releases these entries, newest first, until the drain's total is `until` or the budget is
     /// spent. The entries belong to no pool, so no code adds others.
     fn release_entries(&mut self, entries: &Entries, until: usize) {
         let (pages, scope) = (self.pages, self.scope);
@@ -363,9 +363,9 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Ends the drain of a backlog: moves the rest of the pools' entries, and of the queue of
-    /// nested releases, to the backlog. Returns how many releases are left in the backlog and in
-    /// the duties that the drain served.
+    /// Ends the drain of a backlog: moves the entries left in its pools and the objects left in the
+    /// queue of nested releases to the backlog. Returns how many releases are left in the backlog
+    /// and in the duties that the drain served.
     pub(super) fn finish(&mut self) -> usize {
         let Own::Backlog(stack, pools) = self.own else {
             return 0;

@@ -40,11 +40,11 @@ fn report_root(stack: &PoolStack, len: usize) {
     event.emit();
 }
 
-/// Reports a guard or token pool that has passed its watermark, or a doubling of it, since it took
-/// its last page. To be called after the first entry in each new page.
+/// Reports a guard or token pool that has passed its watermark, or a doubling of the watermark,
+/// with its last [`ENTRIES`] entries. To be called after the first entry in each new page.
 ///
 /// The pool does not store that it was reported, as closing would then take longer. So a pool that
-/// is drained and grows again is reported again, and the limit on events holds the report back.
+/// is drained and grows again is reported again; only the limit on events restricts such reports.
 pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
     let watermark = stack.manager.watermarks.pool.get();
@@ -70,10 +70,10 @@ fn report_pool(stack: &PoolStack, pool: &PoolState, len: usize, doublings: u32) 
 /// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted
 /// drain; `pool` is the drained pool.
 ///
-/// A backlog grows if a drain leaves more than the watermark, and more than any earlier drain since
-/// the backlog was last below half of the watermark. So the first drain that leaves more than the
-/// watermark is only recorded: it may just have taken in a large batch, which later drains work
-/// off.
+/// The first drain that leaves as many releases as the watermark, or more, is only recorded: it may
+/// just have taken in a large batch, which later drains work off. The first later drain that leaves
+/// more than that one is reported, and then each that leaves at least twice as many as the last
+/// reported one. A drain that leaves less than half of the watermark clears the record.
 pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
     let len = stack.backlog.len() + stack.thread_pools().remote_releases();
     let watermark = stack.manager.watermarks.backlog.get();
@@ -121,7 +121,7 @@ impl Sample {
     /// Samples the newest of the `len` entries of a pool.
     fn of_entries(pool: &PoolState, len: usize) -> Self {
         Self::collect(len, |f| {
-            // SAFETY: `f` only reads the entries' headers, so no entry is taken out meanwhile.
+            // SAFETY: `f` only reads the objects' headers, so no entry is taken out meanwhile.
             unsafe { pool.entries.newest_first() }.all(f);
         })
     }
@@ -160,7 +160,7 @@ impl Sample {
 
 impl PoolState {
     /// Adds an entry, which takes over one strong reference. Not for the root pool, whose watermark
-    /// is tested elsewhere.
+    /// [`root`] tests.
     #[inline]
     pub(crate) fn push(&self, thin: Thin) {
         if !self.entries.push_in_page(thin) {
@@ -177,13 +177,13 @@ impl PoolState {
             self.life.gain_extra();
         }
         self.entries.push(thin, &stack.thread_pools().pages);
-        // Reports last: the hook is foreign code, and may even close the pool, if it is the current
-        // one and the caller does not borrow it.
+        // Reports last: the hook is foreign code, and may even close the pool, if the pool is the
+        // current one and the caller does not borrow it.
         pool(stack, self);
     }
 }
 
-/// Returns whether an entry for this object, which is alive, was left for later. Takes linear time.
+/// Returns whether a budgeted drain left a release of this live object undone. Takes linear time.
 pub(crate) fn is_left(stack: &PoolStack, thin: Thin) -> bool {
     let mut found = false;
     look_through_left(stack, &mut |left| {
@@ -193,8 +193,8 @@ pub(crate) fn is_left(stack: &PoolStack, thin: Thin) -> bool {
     found
 }
 
-/// Calls `f` with each object whose release was left for later, as long as `f` returns `true`. `f`
-/// must not run foreign code.
+/// Calls `f` with each object whose release or destruction was left for later, as long as `f`
+/// returns `true`. `f` must not run foreign code.
 fn look_through_left(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     let mut goes_on = true;
     let mut look = |thin| {

@@ -276,8 +276,8 @@ described! {
 /// the newest full. `below` counts the entries in the page itself, too.
 ///
 /// The only pointer to the list is field 0: null, [`busy`] while the owner adds an entry, or the
-/// newest page. The owner takes the pages out for that time, by an exchange; so no thread waits for
-/// another. `take` looks at each page once, and at no entry.
+/// newest page. To add an entry, the owner takes the pages out by an exchange, so no thread waits
+/// for another. `take` looks at each page once, and at no entry.
 pub(in crate::pool) struct RetiredPages<'q>(pub(in crate::pool) &'q AtomicPtr<u8>);
 
 /// The mark of a queue while its owner adds an entry. No page is at that address.
@@ -305,7 +305,7 @@ impl RetiredPages<'_> {
     }
 
     /// Adds an entry to the newest page or, if that is full, to the page `new`, which is then set
-    /// to null. Returns the number of entries before; `None` if there was no room.
+    /// to null. Returns how many entries there were before; `None` if there was no room.
     #[inline]
     fn try_push(&self, thin: Thin, new: &mut *mut Page) -> Option<usize> {
         // Relaxed: only owners write pages here, and `enter` in `epoch` acquires what former owners

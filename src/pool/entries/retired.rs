@@ -7,7 +7,7 @@
 //!
 //! 1. A reference counts as deferred from before it is pushed until it counts as an orphan.
 //! 2. The batch in a place belongs to the thread that has exchanged the place's tag for [`BUSY`].
-//! 3. At most [`PLACES`] batches wait at a time. What is retired meanwhile stays in the queues.
+//! 3. At most [`PLACES`] batches wait at a time. Later retired references wait in the queues.
 
 use super::page::{PageChain, RetiredPages};
 use crate::epoch;
@@ -29,14 +29,14 @@ const EMPTY: u64 = 0;
 /// The tag of a place while a thread puts a batch in or takes it out.
 const BUSY: u64 = u64::MAX;
 
-/// A place for a batch that waits for pins.
+/// A place for a batch that waits for older pins to end.
 struct Place {
     /// The tag of the batch, or [`EMPTY`] or [`BUSY`].
     tag: AtomicU64,
     batch: Cell<Chain>,
 }
 
-/// The batches that wait for pins.
+/// The batches that wait for older pins to end.
 pub(crate) struct Retired([Place; PLACES]);
 
 // SAFETY: one thread at a time has access to a batch (rule 2), and a chain is `Send`.
@@ -128,7 +128,7 @@ impl Retired {
         self.0.each_ref().map(Place::tag)
     }
 
-    /// Returns whether a collection may find anything to do; a hint, without a fence.
+    /// Returns whether a collection may find anything to do: a hint, without a fence.
     fn is_worth(&self) -> bool {
         let tags = self.tags();
         let is_ready = || {
@@ -142,7 +142,7 @@ impl Retired {
         if let Some(place) = self.0.iter().find(|place| place.tag() == EMPTY) {
             place.fill();
         }
-        // Reads the tags before the fence: a later batch may have been removed from slots after it.
+        // Reads the tags before the fence: a later batch may have left its slots after the fence.
         // Model: epoch_filled.
         let tags = self.tags();
         let oldest = epoch::oldest_pin();
@@ -160,10 +160,10 @@ impl Retired {
     }
 }
 
-/// Returns how many retired references and orphans wait or are running, except those that the calling
-/// thread itself is running.
+/// Returns how many retired references and orphans wait or are being released, except those that
+/// the calling thread itself is releasing.
 pub(crate) fn outstanding() -> usize {
-    // Reads the two figures in this order, as retired references become orphans.
+    // Reads the orphans last: retired references become orphans, so none is missed.
     let deferred = epoch::deferred();
     deferred + ORPHANS.outstanding()
 }

@@ -11,14 +11,14 @@
 //! reserved slot keeps its segment alive, so a push never writes to freed memory, and no push waits
 //! for another thread.
 //!
-//! A thread that takes exchanges the head for null, and then each reserved slot for a mark. A slot
-//! that is not written yet is *late*: its push finds the mark, and pushes again. If a segment has
-//! late slots, the taker adds their number to the count `late`, and each late push subtracts one:
-//! whichever makes the count zero frees the segment. Without late slots, the taker frees it.
+//! A *taker* exchanges the head for null, and then the content of each reserved slot for a mark. A
+//! slot that is not written yet is *late*: its push finds the mark, and pushes again. If a segment
+//! has late slots, the taker adds their number to the count `late`, and each late push subtracts
+//! one: whichever makes the count zero frees the segment. Without late slots, the taker frees it.
 //!
-//! If a segment is freed between a push's load of the head and its exchange, and its address
-//! reused, the push reserves a slot of the new segment. (As in [`inbox`](crate::thread::inbox), the
-//! head then has the provenance of the first segment, of which no compiler makes use today.)
+//! If a segment is freed, and a new one made at its address, between a push's load of the head and
+//! its exchange, the push reserves a slot of the new one. (As in [`inbox`](crate::thread::inbox),
+//! the head then has the provenance of the freed segment, of which no compiler makes use today.)
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
@@ -41,7 +41,7 @@ struct Segment<T> {
     /// The segment before, which is full; or null. Written before the segment is published.
     next: Cell<*mut Segment<T>>,
     /// The number of late pushes that the taker has seen, minus the number of those that have
-    /// found the mark; zero when the segment may be freed. Used only if there are any.
+    /// found the mark; zero when the segment may be freed. Used only if a push is late.
     late: AtomicUsize,
     /// Null until written; [`taken`] once taken.
     slots: [AtomicPtr<T>; SLOTS],

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Attention {
     bits: Cell<u8>,
-    /// How many empty pools have been closed while it was this thread's turn to advance the epoch.
+    /// Empty pools closed while it was this thread's turn to advance the epoch, modulo [`EVERY`].
     closed: Cell<u8>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Attention {
 const EVERY: u8 = 32;
 
 impl Attention {
-    /// The thread has exited: the last guard to be closed frees the pools.
+    /// The thread has exited: closing its last open pool frees all of its pools.
     pub(crate) const DETACHED: u8 = 1;
     /// Hot objects may have died unnoticed.
     pub(crate) const REVIEW: u8 = 2;
@@ -65,7 +65,7 @@ pub(crate) struct Dying {
 }
 
 impl Dying {
-    /// Makes a `Dying` that calls `over` when the reference has been released.
+    /// Makes a `Dying` that calls `over` when it is dropped.
     pub(crate) fn new(object: Thin, over: fn()) -> Self {
         Self { object, over }
     }
@@ -86,8 +86,8 @@ impl Drop for Dying {
 pub(crate) struct Reviewer {
     /// Returns, quickly, whether objects may have died.
     pub(crate) settle: fn() -> bool,
-    /// Returns the next object that has died. Calls `go_on` after each step of its search; if that
-    /// returns false, the next call continues the search.
+    /// Returns the next object that has died. Calls `go_on` after each step of its search; if
+    /// `go_on` returns false, the search stops, and the next call continues it.
     pub(crate) next_dead: fn(go_on: &mut dyn FnMut() -> bool) -> Option<Dying>,
     /// Returns how many objects may have died.
     pub(crate) noted: fn() -> usize,

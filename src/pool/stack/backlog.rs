@@ -69,7 +69,7 @@ struct Releasing {
     outer: *const Releasing,
 }
 
-/// A queue, first in, first out, for one manager on one thread. Owner only.
+/// The backlog of one manager on one thread: a queue of items, oldest first. Owner only.
 pub(crate) struct Backlog {
     /// No borrow lasts while other code runs.
     items: UnsafeCell<Items>,
@@ -131,8 +131,8 @@ impl Backlog {
         Some(item)
     }
 
-    /// Calls `release`, which releases `entries`, which a drain has taken out of the backlog.
-    /// Meanwhile [`look_through`](Self::look_through) finds the entries by `self.releasing`.
+    /// Calls `release`, which releases the `entries` taken out of the backlog. During that call,
+    /// [`look_through`](Self::look_through) finds the entries by `self.releasing`.
     pub(in crate::pool) fn releasing(&self, entries: &Entries, release: impl FnOnce()) {
         let outer = self.releasing.get();
         let this = Releasing { entries, outer };
@@ -152,12 +152,12 @@ impl Backlog {
         leaked
     }
 
-    /// Calls `f` with each waiting object, in the order of their releases, as long as `f` returns
+    /// Calls `f` with each waiting object, in the order of the releases, as long as `f` returns
     /// `true`. `f` must not run foreign code.
     pub(in crate::pool) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
         let mut next = self.releasing.get();
-        // SAFETY: a call of `releasing` has this on its stack, and takes it off the list before it
-        // returns; it does not unwind, as releases catch the panics of destructors.
+        // SAFETY: `next` is null or a local variable of a call of `releasing`, which unlinks it at
+        // the end, and does not unwind, as releases catch the panics of destructors.
         while let Some(releasing) = unsafe { next.as_ref() } {
             // SAFETY: the entries are borrowed until `releasing` returns; `f` runs no foreign code,
             // so no entry is taken out.

@@ -28,10 +28,10 @@ pub enum Budget {
     All,
     /// At most this many releases.
     Count(usize),
-    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: the
-    /// drain first reverses a long inbox, and counts the references to [hot](crate::Hot) objects
-    /// that were let go; both are part of the budget, so a call may do only a part of this work and
-    /// release nothing. The clock is read after each destructor, and otherwise after every
+    /// Releases until this much time has passed on the wall clock; at least one, with an exception:
+    /// the drain first reverses a long inbox, and counts the dropped references to
+    /// [hot](crate::Hot) objects. This work is part of the budget, so a call may do only a part of
+    /// it, and release nothing. The clock is read after each destructor, and otherwise after every
     /// sixteenth step, so the drain exceeds the time by at most the duration of the last
     /// destructor.
     Time(Duration),
@@ -66,8 +66,8 @@ pub struct Drained {
     pub remaining: usize,
     /// How long the drain took.
     pub elapsed: Duration,
-    /// The type whose destructor took longest, and how long it took; the destructors of objects
-    /// that it released do not count.
+    /// The type whose destructor took longest, and how long it took, without the destructors of the
+    /// objects that this destructor released.
     pub slowest: Option<(&'static str, Duration)>,
 }
 
@@ -220,7 +220,7 @@ impl Meter {
         }
     }
 
-    /// Returns a meter without a budget, which never reads the clock.
+    /// Returns a meter without a budget, which reads the clock only in [`report`](Self::report).
     pub(crate) fn unlimited(limit: Limit) -> Self {
         Self {
             budget: Budget::All,

@@ -1,16 +1,16 @@
 //! Which pool is current.
 //!
 //! Each manager has, on each thread, a chain of [`ChainFrame`]s that ends in the root pool's.
-//! Opening a pool puts its frame on top. A drain puts a frame on top, too, so that the drained pool
-//! is current meanwhile. The topmost frame that has a pool says which pool is current.
+//! Opening a pool puts its frame on top. A drain puts a frame on top, too, which makes the drained
+//! pool current until the drain ends. The topmost frame that has a pool says which pool is current.
 //!
 //! Closing a guard's pool removes its frame alone: the innermost pool that is still open stays
 //! current. The end of a *scope* makes the pool current that was current before the scope: it
-//! removes all frames above the scope's own, up to the next *barrier*. Such frames belong to pools
-//! that were forgotten, or that will be dropped later. These pools keep their entries but are no
-//! longer current. (If that former current pool was closed in the scope, guard pools stay in the
-//! chain: one of them has most likely replaced it.) Drains, the pools of scopes such as
-//! `autoreleasepool`, and token pools end like that; the frames of the first two are the barriers.
+//! removes all frames above the scope's own, up to the next *barrier*. The pools of these frames,
+//! which were forgotten or will be dropped later, keep their entries, but are not current any more.
+//! (If the pool that was current before the scope was closed in it, guard pools stay in the chain:
+//! one of them has most likely replaced that pool.) Scopes are drains, closures of
+//! `autoreleasepool` and the like, and token pools; barriers are the frames of the first two.
 //!
 //! An open token pool is in the chain until its thread exits, as the end of a scope pops the token
 //! pools above the scope's frame.
@@ -18,9 +18,9 @@
 //! A scope's closure may replace the scope's guard by another one and drop the first: until the
 //! scope ends, the scope's frame is then a barrier without a pool.
 //!
-//! Frames are linked in both directions, so closing takes constant time, and the end of a scope a
-//! step for each frame that it removes. A frame that is removed from the chain is marked, so that
-//! nothing searches the chain for it again.
+//! Frames are linked in both directions, so closing a guard's pool takes constant time, and the end
+//! of a scope takes a step for each frame that it removes. A frame that such an end removes is
+//! marked, so that closing its pool later does not search the chain for it.
 
 use super::pool_life::{ChainFrame, PoolKind, Then};
 use super::pool_stack::{PoolStack, PoolState};
@@ -43,8 +43,8 @@ impl PoolStack {
         }
     }
 
-    /// Returns whether the root pool is the current one: no other pool is open, though the root
-    /// pool itself may be draining.
+    /// Returns whether the root pool is the current one. A drain of the root pool makes it so, too,
+    /// even if other pools are open.
     pub(crate) fn at_root(&self) -> bool {
         ptr::eq(self.current_pool(), &self.root)
     }
@@ -114,10 +114,10 @@ impl PoolStack {
         }
     }
 
-    /// Removes the frames of guard pools above `frame`, which is in the chain, up to the next
-    /// barrier or token pool. Returns that token pool; `None` for a barrier, or if there is
-    /// neither. If the pool that was current before the scope of `frame` is closed, guard pools
-    /// stay.
+    /// Removes the frames of guard pools above `frame` up to the next barrier or token pool.
+    /// Returns that token pool; `None` if a barrier comes first, if there is neither, or if `frame`
+    /// has left the chain. Guard pools stay if the pool that was current before the scope of
+    /// `frame` is closed.
     #[cold]
     pub(in crate::pool) fn cut_guards_above(&self, frame: &ChainFrame) -> Option<&PoolState> {
         let stay = frame.is_former_closed();
@@ -146,15 +146,15 @@ impl PoolStack {
         None
     }
 
-    /// Gives up the last token pool, which is being drained further up the call stack of a thread that
-    /// exits: the process ends in a destructor, and the drain never goes on.
+    /// Gives up `pool`, the newest token pool, in the exit of a thread on whose call stack a drain
+    /// of `pool` is in progress: the process ends in a destructor, and that drain never goes on.
     pub(in crate::pool) fn abandon_token(&self, pool: &PoolState) {
         self.tokens.set(pool.next_in_list.get());
         pool.life.abandon();
     }
 
-    /// Closes a token pool, whose entries have been released. If it `ends_scope`, the pool becomes current
-    /// that was current before the token was pushed. Takes a step for each token pool above it.
+    /// Closes a token pool, whose entries have been released. If `ends_scope`, the pool that was
+    /// current before the push is current again. Takes a step for each token pool above `pool`.
     pub(in crate::pool) fn close_token(&self, pool: &PoolState, ends_scope: bool) {
         if ends_scope && !self.is_topmost(&pool.life.frame) {
             self.cut_guards_above(&pool.life.frame);
@@ -196,7 +196,7 @@ impl<'s> Barrier<'s> {
         Self { stack, frame }
     }
 
-    /// Removes the frame, if no pool is open above it.
+    /// Removes the frame if it is the topmost one; otherwise returns the barrier.
     #[inline]
     pub(in crate::pool) fn lower(self) -> Result<(), Self> {
         if !self.stack.is_topmost(self.frame) {
@@ -219,7 +219,7 @@ impl Drop for Barrier<'_> {
     }
 }
 
-/// Counts a frame that a walk has visited, in the crate's own tests.
+/// Does nothing. In the crate's own tests, counts a frame that a walk has visited.
 #[cfg(not(test))]
 fn count_step() {}
 
@@ -276,7 +276,7 @@ mod tests {
         let below = open(MANY);
         let above = open(MANY);
         let last = ptr::from_ref(below.last().unwrap().state());
-        // Closes the lowest pool first. Each is unlinked in one step, the topmost in none.
+        // Closes the lowest pool first. Unlinking a pool takes one step, the topmost pool none.
         let steps = steps_of(|| drop(above));
         assert!(steps <= 2 * MANY, "{steps} steps");
         assert_eq!(current(), last);

@@ -108,14 +108,14 @@ pub(crate) struct ManagerShared {
     handles: AtomicU64,
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<PoolStackStats>>,
-    /// Statistics of threads that have ended.
+    /// Statistics of threads that have ended, or have freed their stack of this manager.
     pub(crate) departed: Departed,
     /// Woken when a thread has done what `shutdown` asked it for.
     pub(crate) changed: Sleeper,
 }
 
-/// Statistics of one thread's pools of one manager, written by that thread. By the fields that are
-/// atomics, not counters, `shutdown` decides whether the thread still holds something.
+/// Statistics of one thread's pools of one manager, written by that thread, except `asked`. From
+/// the fields that are not counters, `shutdown` learns whether the thread still holds something.
 #[derive(Debug, Default)]
 pub(crate) struct PoolStackStats {
     /// Pools opened, not counting the root.
@@ -134,7 +134,7 @@ pub(crate) struct PoolStackStats {
     /// Set to 1 by `shutdown`, to ask the thread to drain its root pool and its backlog; set to 0 by
     /// the thread.
     asked: AtomicU64,
-    /// 1 once these figures have been added to those of ended threads.
+    /// 1 once these figures have been added to [`Departed`].
     ended: Counter,
 }
 
@@ -190,8 +190,8 @@ impl PoolStackStats {
     }
 
     /// Sets `figure`, the length of the root pool or the backlog, as a drain may have moved entries
-    /// into or out of it. Increments `moved` before and after that: a thread that reads the new
-    /// length of what was emptied, or the old one of what was filled, then sees `moved` change.
+    /// into or out of it. Increments `moved` before and after: a thread that reads the new length
+    /// of what was emptied, but the old length of what was filled, then sees `moved` change.
     fn move_to(&self, figure: &AtomicU64, len: usize) {
         // Relaxed: only this thread writes the count.
         let moved = self.moved.load(Ordering::Relaxed) + 1;
@@ -252,22 +252,22 @@ impl PoolStackStats {
         self.asked.swap(0, Ordering::Relaxed);
     }
 
-    /// Clears the request; returns whether there was one. For a thread that ends, once the manager
-    /// does not list it any more.
+    /// Clears the request; returns whether there was one. For a thread that the manager does not
+    /// list any more.
     pub(crate) fn was_asked(&self) -> bool {
-        // Relaxed: publishes nothing. `shutdown` walks a copy of the list: it may ask after this
-        // swap, and is not woken: after a nap at most, it finds nothing of the thread but orphans.
+        // Relaxed: publishes nothing. `shutdown` walks a copy of the list, so it may ask after this
+        // swap. Then nothing wakes `shutdown`; after a nap it finds only orphans of the thread.
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// Returns whether these figures have been added to those of ended threads. Call it in
+    /// Returns whether these figures have been added to [`Departed`]. Call it in
     /// [`with_figures_locked`].
     pub(crate) fn has_departed(&self) -> bool {
         self.ended.get() != 0
     }
 }
 
-/// Statistics of ended threads' pools of one manager.
+/// Statistics of one manager's pools on threads that have ended or have freed their stack of it.
 #[derive(Debug, Default)]
 pub(crate) struct Departed {
     pub(crate) opened: Counter,
@@ -275,8 +275,8 @@ pub(crate) struct Departed {
 }
 
 impl Departed {
-    /// Adds the figures of a thread that has ended; from here on they no longer count as the
-    /// thread's.
+    /// Adds the figures of a thread that ends or frees its stack. From then on the figures no
+    /// longer count as the thread's.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
         // Reads the figure before taking the lock: loom may switch threads at this load, and
         // nothing may yield under the lock.
@@ -294,8 +294,8 @@ lazy! {
 }
 
 global! {
-    /// The managers of the process, without the global one. Those without a handle count, too, as long as
-    /// a thread has a stack of theirs.
+    /// The managers of the process, without the global one. A manager that has no handle left is in
+    /// the list as long as a thread has a stack of it.
     pub(crate) static MANAGERS: Living<ManagerShared> = Living::new();
 }
 
@@ -321,7 +321,7 @@ impl ManagerShared {
         manager
     }
 
-    /// Takes an ended thread off the list, and adds its figures to the sums.
+    /// Takes off the list a thread that ends or frees its stack; adds its figures to `departed`.
     pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
         self.departed.add(thread);
         self.threads.remove(&key);

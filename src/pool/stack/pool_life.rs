@@ -2,9 +2,9 @@
 //!
 //! Only these transitions change the state. Each of the first seven columns stands for a state, and
 //! names the state to which the transition leads from it; `*`: nothing refers to the pool any more,
-//! and the caller recycles it; `-`: a mistake, which a debug assertion finds. The next two columns
-//! say how the transition changes the extras and the number of drains in progress; `-`: the pool
-//! has none at that time.
+//! and the caller recycles it; `-`: a mistake, which a debug assertion finds (but `lose_former`
+//! then does nothing). The next two columns say how the transition changes the extras and the
+//! number of drains in progress; `-`: the pool has none at that time.
 //!
 //! ```text
 //!                free  guard  scope bare   token   root used-up extras drains caller
@@ -26,18 +26,18 @@
 //! ```
 //!
 //! `bare`: the guard of a scope's pool was dropped before the scope has ended. `end_last`:
-//! `end_generation`, when there is no other generation.
+//! `end_generation`, when the token's generation is the last one of the pool.
 //!
 //! # Rules
 //! `SAFETY` comments cite them ("rule 2 of `pool_life`").
 //!
 //! 1. A pool is *open* unless it is free or used up; a root pool is always open. A pool is closed
-//!    when no guard, scope or token refers to it any more: `*` says so, or a fast path that has
-//!    found the pool plain.
-//! 2. A pool's frame names the pool itself, or no pool in the state `bare`. A drain's frame names
-//!    the drained pool, which remains open meanwhile. So a frame that does not name the pool it is
-//!    part of is always a barrier; a frame that does is a barrier while the pool belongs to a
-//!    scope.
+//!    when no guard, scope or token refers to it any more: after a transition with `*`, or on a
+//!    fast path that has found the pool plain.
+//! 2. A pool's frame names the pool itself; in the state `bare` it names no pool. A drain's frame
+//!    names the drained pool, which remains open until the drain ends. So a frame that does not
+//!    name the pool that it is part of is always a barrier; a frame that does is a barrier while
+//!    the pool belongs to a scope.
 //! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back,
 //!    and the notes that the last drain was budgeted or that the former current pool is closed. A
 //!    pool without extras and drains is *plain*: if it has no entries either, removing its frame
@@ -78,12 +78,13 @@ const GUARD_DROPPED: u32 = 1 << 9;
 // The other bits: extras, and drains in progress.
 const EXTRAS: u32 = HAS_EXTRAS | BUDGETED | FORMER_CLOSED;
 const HAS_EXTRAS: u32 = 1 << 11;
-/// Set if the last drain was within a budget: closing the pool then releases only its own entries.
+/// Set if the last drain was within a budget. Closing the pool then serves light duties only; but a
+/// guard that closes a pool with entries clears the bit first.
 const BUDGETED: u32 = 1 << 12;
-/// Set in the pool of a scope or token if the pool that was current when it was opened has been closed.
+/// Set in a scope's or token's pool once the pool that was current before it has been closed.
 const FORMER_CLOSED: u32 = 1 << 13;
-/// One drain in progress: this bit and those above it are their number. If ever 2¹⁸ drains of a
-/// root pool nest, reports miss some of them; nothing else goes wrong.
+/// One drain in progress: this bit and those above it are the number of drains in progress. If ever
+/// 2¹⁸ drains of a root pool nest, reports miss some of them; nothing else goes wrong.
 const DRAIN: u32 = 1 << 14;
 const DRAINS: u32 = !(DRAIN - 1);
 
@@ -142,8 +143,8 @@ impl PoolLife {
     }
 
     /// Turns a pool that has just been opened into the pool of a scope, whose frame is a barrier.
-    // A transition of its own, after `open`. Does not read the old state: a read right after the
-    // write would stall.
+    // A transition of its own, after `open`. In a release build it does not read the old state: a
+    // read right after the write would stall.
     #[inline]
     pub(in crate::pool) fn enter_scope(&self) {
         self.expect(&[GUARD], 0);
@@ -198,8 +199,8 @@ impl PoolLife {
         Then::Keep
     }
 
-    /// Ends the scope. If the pool is to be recycled, the caller must give its frame [its
-    /// pool](ChainFrame::own) again.
+    /// Ends the scope. If this returns `Then::Recycle`, the caller must let the pool's frame
+    /// [name the pool](ChainFrame::own) again.
     #[inline]
     pub(in crate::pool) fn leave_scope(&self) -> Then {
         let state = self.expect(&[SCOPE, BARE], EXTRAS);
@@ -223,8 +224,8 @@ impl PoolLife {
         }
     }
 
-    /// Ends the use of a token pool that is being drained further up the call stack, where the process
-    /// exits.
+    /// Ends the use of a token pool whose drain, further up the call stack, never goes on: the
+    /// process exits in a destructor.
     pub(super) fn abandon(&self) {
         let state = self.expect(&[TOKEN], EXTRAS | DRAINS);
         self.state.set(state & !TOKEN | USED_UP);
@@ -242,7 +243,7 @@ impl PoolLife {
         self.state.get() as u8 == kind as u8
     }
 
-    /// Returns the name for dumps of a pool that was given no name.
+    /// Returns the name that dumps show for the pool if it was given no name.
     pub(super) fn default_name(&self) -> &'static str {
         static NAMES: [&str; 4] = ["unnamed", "unnamed", "token", "root"];
         NAMES[self.state.get() as usize % 4]
@@ -270,7 +271,6 @@ impl PoolLife {
         self.state.get() >= DRAIN
     }
 
-    /// Returns whether the last drain was within a budget.
     #[inline]
     pub(in crate::pool) fn is_budgeted(&self) -> bool {
         self.state.get() & BUDGETED != 0
@@ -314,8 +314,8 @@ pub(crate) struct ChainFrame {
     pub(super) prev: Cell<*const ChainFrame>,
     /// The frame above. Meaningless in the topmost frame, and in frames that are not in the chain.
     pub(super) next: Cell<*const ChainFrame>,
-    /// The pool that is current while this is the topmost frame with a pool: its `PoolState`, which
-    /// begins with its life.
+    /// The pool that is current while this is the topmost frame with a pool. The pointer is that of
+    /// the `PoolState`, which begins with its `PoolLife`.
     pub(super) pool: Cell<*const PoolLife>,
 }
 
@@ -360,7 +360,7 @@ impl ChainFrame {
         }
     }
 
-    /// Returns whether the pool is closed that was current before the scope of this frame.
+    /// Returns whether the pool that was current before the scope of this frame is closed.
     pub(super) fn is_former_closed(&self) -> bool {
         let is = |life: &PoolLife| life.state.get() & FORMER_CLOSED != 0;
         self.own_life().is_some_and(is)

@@ -1,7 +1,7 @@
 //! `PoolState`, one pool, and `PoolStack`, the pools of one manager on one thread.
 //!
-//! A pool points to its stack, a stack owns its root pool and points to the thread's pools, and
-//! those own the stacks: all of these stay at their addresses and belong to one thread.
+//! A pool points to its stack. A stack owns its root pool, and points to the `ThreadPools`, which
+//! owns the stacks. All of these stay at their addresses and belong to one thread.
 //! [`chain`](super::chain) keeps the order of a stack's pools.
 //! `PoolDump` shows a pool's entries.
 
@@ -98,7 +98,7 @@ impl PoolState {
         }
     }
 
-    /// Keeps objects that slots hold from now on alive until the pool is drained.
+    /// Keeps alive, until the pool is drained, the objects that slots hold now or later.
     #[inline]
     pub(crate) fn pin(&self) {
         if !self.pin.is_pinned() {
@@ -127,7 +127,7 @@ impl PoolState {
         self.pin();
     }
 
-    /// Ends the pin: objects that slots held need not stay alive any more.
+    /// Ends the pin, which no longer keeps alive the objects that slots held.
     #[inline]
     pub(crate) fn unpin(&self) {
         if self.pin.is_pinned() {
@@ -228,7 +228,7 @@ impl PoolStack {
         self.manager.threads.insert(key, self.stats.clone());
     }
 
-    /// Adds the statistics to the manager's, and takes the thread off the manager's list.
+    /// Adds the stack's statistics to the manager's, and takes the thread off the manager's list.
     pub(crate) fn retire(&self, key: ThreadKey) {
         self.strays.share_all(self.manager.id);
         self.manager.forget(key, &self.stats);
@@ -259,7 +259,7 @@ impl PoolStack {
         pool.next_in_list.set(self.tokens.replace(pool));
     }
 
-    /// Returns the open token pools, newest first. None may be pushed or popped meanwhile.
+    /// Returns the open token pools, newest first. None may be pushed or popped during the walk.
     pub(in crate::pool) fn tokens(&self) -> impl Iterator<Item = &PoolState> {
         // SAFETY: `pool` is null, or an open pool, which exists (invariant 3 of `pool`).
         let at = |pool: *const PoolState| unsafe { pool.as_ref() };
@@ -292,8 +292,8 @@ impl PoolStack {
         pool.life.is_draining() || above.any(|token| token.life.is_draining())
     }
 
-    /// Returns whether the root pool is the only open one, and no drain is in progress, whose frame
-    /// would be on top.
+    /// Returns whether the root pool is the only open pool, and no drain is in progress: a drain's
+    /// frame would be on top.
     pub(crate) fn is_idle(&self) -> bool {
         self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.life.frame)
     }

@@ -1,8 +1,8 @@
 //! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type and
 //! site.
 //!
-//! Threads with many strays must not contend for a lock each time. So each thread counts locally,
-//! and reports only its 1st, 10th, 100th, ... stray of a type and site to the process-wide [limit
+//! Threads with many strays must not contend for a lock. So each thread counts locally, and
+//! reports only its 1st, 10th, 100th, ... stray of a type and site to the process-wide [limit
 //! on events](crate::event).
 
 use crate::event;
@@ -11,8 +11,8 @@ use crate::sync::cell::Cell;
 use std::panic::Location;
 use std::ptr;
 
-/// Number of types and sites that a thread counts at a time. A new one beyond that displaces
-/// the rarest, whose count then starts again from zero.
+/// Number of pairs of type and site that a thread counts at a time. One more displaces the rarest
+/// pair, whose strays are counted from zero if it occurs again.
 const COUNTS: usize = 8;
 
 /// A type (in C++, a class) and site whose strays are counted.

@@ -1,10 +1,10 @@
 //! `ThreadPools`: all pools of one thread.
 //!
 //! A thread-local pointer leads to the `ThreadPools` (see [`this_thread`](crate::pool::drain::this_thread)).
-//! The first use makes it, and the thread's exit frees it. If guard pools are open at the exit (forgotten
-//! ones, or some kept in other thread-locals), it is *detached*, and freed when the last of them is closed.
-//! Pools that are opened after the exit are in the detached `ThreadPools`, too; if there is none, the first of
-//! them makes one.
+//! The first use makes it, and the thread's exit frees it. If guard pools are open at the exit
+//! (forgotten ones, or some kept in other thread-locals), it is *detached*, and freed when its last
+//! open pool is closed. Pools that are opened after the exit are in the detached `ThreadPools`,
+//! too; if there is none, opening such a pool makes one.
 
 use super::attention::{Attention, Reviews, Round};
 use super::budget::Budget;
@@ -32,17 +32,17 @@ use std::sync::Arc;
 /// How many pools are allocated at a time.
 const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
-/// How many pools may keep a page while they are closed: the first ones, which are used unless
-/// pools nest more deeply.
+/// How many pools may keep a page while they are closed: those with the lowest indexes, which
+/// suffice unless pools nest more deeply.
 pub(in crate::pool) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
-/// The number of open pools from which on an event reports them.
+/// A thread with at least this many open pools reports them by an event, again at each doubling.
 const MANY: usize = 1_024;
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
-/// The pools of threads that have exited while guards were open. The list is for readers outside of
-/// the process: inside, only the guards lead to these pools.
+/// The detached pools of exited threads, for readers outside of the process. Inside the process,
+/// only the guards, and thread-locals of those threads, lead to these pools.
 pub(crate) static DETACHED: Roll = Roll::new();
 
 /// All pools of one thread, and their shared state. Owner only; stays at its address.
@@ -68,7 +68,7 @@ pub(crate) struct ThreadPools {
     pub(crate) reviews: Reviews,
     /// True while the thread's exit walks the list of stacks.
     pub(in crate::pool) exiting: Cell<bool>,
-    /// How many pools are open, once detached.
+    /// Once detached: how many pools are open, and how many callers keep the `ThreadPools`.
     open: Cell<usize>,
     /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
     pub(in crate::pool) claimed: ClaimedMessages,
@@ -89,7 +89,7 @@ fn borrow<T, R>(list: &UnsafeCell<FixedVec<T>>, f: impl FnOnce(&mut FixedVec<T>)
 }
 
 impl ThreadPools {
-    /// Allocates a `ThreadPools`. The caller lists it and, if `record` is `None`, detaches it.
+    /// Allocates a `ThreadPools`. The caller enlists it or, if `record` is `None`, detaches it.
     pub(in crate::pool) fn make(
         manager: Arc<ManagerShared>,
         record: Option<Arc<Record>>,
@@ -214,7 +214,7 @@ impl ThreadPools {
         }
     }
 
-    /// Reports that the thread has `n` pools open. Runs foreign code, the event's hook.
+    /// Reports that the thread has `n` pools open. Runs foreign code: the event's hook.
     #[cold]
     fn report_open(&self, n: usize) {
         let event = Event::new(EventKind::PoolsOpen, current_label())
@@ -268,8 +268,8 @@ impl ThreadPools {
             || ledger::awaits_drain()
     }
 
-    /// Gives this thread the turn to advance the epoch, as it has retired something or unpinned a
-    /// pool. The next close of a pool tests whether any retired reference waits.
+    /// Gives this thread the turn to advance the epoch, as the thread has retired something or
+    /// unpinned a pool. The next close of a pool tests whether any retired reference waits.
     pub(in crate::pool) fn take_turn(&self) {
         self.attention.set(Attention::EPOCH);
     }
@@ -364,7 +364,7 @@ impl ThreadPools {
         Some(unsafe { &*stack.as_ptr() })
     }
 
-    /// Returns all stacks, that of the global manager first. Others may be added meanwhile.
+    /// Returns all stacks, that of the global manager first. Others may be added during the walk.
     pub(in crate::pool) fn stacks(&self) -> impl Iterator<Item = &PoolStack> {
         (0..).map_while(|n| self.nth_stack(n))
     }
@@ -433,7 +433,7 @@ impl ThreadPools {
         unsafe { DETACHED.add(&self.link) };
     }
 
-    /// Counts pools that have been opened in a detached `ThreadPools`.
+    /// Counts `n` more pools, or callers that keep the `ThreadPools`, as open in a detached one.
     pub(in crate::pool) fn count_open(&self, n: usize) {
         self.open.set(self.open.get() + n);
     }

@@ -33,7 +33,7 @@ fn as_rmw(order: Ordering) -> Ordering {
 
 /// Defines the constructor and the operations that all kinds of atomics have. In the mode `Rmw`,
 /// `load` calls the method `$load` with an argument that changes nothing; the `load` of a `pointer`
-/// makes an exchange.
+/// makes a compare-exchange that never succeeds.
 macro_rules! operations {
     ($name:ident $t:ty, $($load:tt)*) => {
         /// Creates the atomic, like std's `new`.

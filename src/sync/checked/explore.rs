@@ -26,7 +26,7 @@ pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 pub(crate) struct Plan {
     pub(crate) preemption_bound: Option<usize>,
     pub(crate) max_branches: usize,
-    /// Stop after this number of executions.
+    /// The exploration stops after this number of executions.
     pub(crate) limit: Option<usize>,
 }
 
@@ -45,7 +45,7 @@ enum Progress {
 }
 
 std::thread_local! {
-    /// The channel by which an exploring thread reports its panic.
+    /// The channel by which an exploring thread reports its progress.
     static EXPLORING: RefCell<Option<Sender<Progress>>> = const { RefCell::new(None) };
     /// True if the exploring thread must do nothing more.
     static STOPPED: Cell<bool> = const { Cell::new(false) };

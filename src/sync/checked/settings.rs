@@ -3,9 +3,9 @@
 //! # Thread switches at pseudo-random operations
 //! loom explores exhaustively, depth first, so a model that does not finish never reaches
 //! executions that differ early. With a seed, threads yield before certain operations, chosen by
-//! the seed and by the number of operations so far in the execution. Both depend only on the path,
-//! so loom's replay of a path still works. A yield is a switch that loom does not count as a
-//! preemption; it removes executions and adds none, so every failure that is found is real.
+//! the seed and by the number of operations so far in the execution. That number depends only on
+//! the path, so loom's replay of a path still works. A yield is a switch that loom does not count
+//! as a preemption; it removes executions and adds none, so every failure that is found is real.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -176,7 +176,7 @@ pub(crate) fn set_seed(seed: Option<u64>) {
     SEED.store(seed.unwrap_or(0), Ordering::Relaxed);
 }
 
-/// Starts an execution; returns how many weak exchanges succeed before one fails.
+/// Starts an execution; returns how many weak exchanges come before the one that fails.
 fn begin_seed() -> u64 {
     OPERATIONS.store(0, Ordering::Relaxed);
     if SEEDED.load(Ordering::Relaxed) {

@@ -1,12 +1,12 @@
 //! Thread-locals for systems without native ones: Android, OpenBSD, illumos, Solaris, QNX, Haiku and
 //! OpenHarmony.
 //!
-//! There std keeps each thread-local under a key of the system, and at the thread's end frees them in
-//! the order of the keys: a destructor that comes later finds a new value. Here the values of a thread are
-//! in one table under one pthread key. The destructors of keys run in [`ROUNDS`] rounds, as long as keys
-//! have values; the destructor of this key puts the table back in all rounds but the last, in which
-//! it frees the table. So the values outlast std's thread-locals, whose destructors run in the
-//! first rounds.
+//! There std keeps the value of each thread-local under a key of the system, and at the thread's
+//! end frees the values in the order of the keys: a destructor that comes later finds a new value.
+//! This module keeps all values of a thread in one table under one pthread key. The destructors of
+//! keys run in [`ROUNDS`] rounds, as long as keys have values; the destructor of this key puts the
+//! table back in all rounds but the last, in which it frees the table. So the values outlast std's
+//! thread-locals, whose destructors run in the first rounds.
 //!
 //! In the last round, destructors that run after this key's find new values, which are never freed.
 //!
@@ -14,9 +14,9 @@
 //!
 //! # Places
 //! The first use of a thread-local, on any thread, gives the thread-local a place, the same one in
-//! all tables: appends it to a list of those that have a place, and counts those before it. Threads
-//! that race for this all append the same thread-local, so one of them succeeds, and the others
-//! find it in the list: no place is lost, and there are as many places as thread-locals in use.
+//! all tables: it appends the thread-local to the list of thread-locals that have a place, and
+//! counts those before it. If several threads do this at once, all append the same thread-local:
+//! one succeeds, and the others find it in the list. So each thread-local takes exactly one place.
 
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// A linked list of structures of one kind to which no other pointer leads, for a reader outside of
-/// the process. Such a reader stops the process first.
+/// A linked list of structures of one kind that a reader outside of the process could not find
+/// otherwise. Such a reader stops the process first.
 ///
 /// Intrusive, so that adding or removing a structure allocates nothing: the global allocator is
 /// foreign code, which may use this crate, and must not run under the list's lock.
@@ -38,7 +38,7 @@ impl Roll {
     ///
     /// # Safety
     /// The link is in no list, and does not move until [`remove`](Self::remove) is called; no
-    /// exclusive reference to the link is made or used meanwhile.
+    /// exclusive reference to the link is made or used until then.
     pub(crate) unsafe fn add(&self, link: &Link) {
         let _locked = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.first.get();

@@ -2,9 +2,9 @@
 // members of their counted class. Not for programs: cocos2d.hpp and axmol3.hpp include it, once
 // they have declared the class.
 //
-// RP_COCOS_NAMESPACE and RP_COCOS_REF are their namespace and the class, RP_COCOS_ROOT_NAME is the name of the
-// root pool, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a RefPtr by itself, and RP_COCOS_TAGS
-// the namespace of the tags of axmol 3. RP_COCOS_V2 is defined for Cocos2d-x v2.
+// RP_COCOS_NAMESPACE is the engine's namespace, RP_COCOS_REF its class, RP_COCOS_ROOT_NAME the root
+// pool's name, RP_COCOS_TAGS the namespace of axmol 3's tags. RP_COCOS_EXPLICIT is `explicit` if
+// a pointer does not become a RefPtr by itself. RP_COCOS_V2 is defined for Cocos2d-x v2.
 //
 // Files of one program may differ in their settings, so no setting changes a class here.
 #ifdef RELEASEPOOL_DETAIL_COCOS_HPP
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-// The assertion of these headers is on where the engine's are. CCASSERT stays the engine's.
+// RP_COCOS_ASSERT is on where the engine's own assertions are on. CCASSERT stays the engine's.
 #if defined(_AX_DEBUG)
 #define RP_COCOS_DEBUG (_AX_DEBUG > 0)
 #elif defined(COCOS2D_DEBUG)
@@ -96,7 +96,7 @@ class Eras;
 
 } // namespace rp_detail
 
-// A pool, which is the calling thread's current one until it is destroyed. Meant for the stack.
+// A pool for the stack, current until it is destroyed, except while a pool made inside it exists.
 class AutoreleasePool {
 public:
     AutoreleasePool() : AutoreleasePool(std::string_view()) {}
@@ -159,7 +159,7 @@ struct ThreadPools {
     AutoreleasePool* root = nullptr;
     bool is_main = false;
     bool has_ended = false;
-    // The last number of an era; 0 before the first pool.
+    // The number of the thread's newest era; 0 before the first pool.
     std::uint64_t era = 0;
 };
 
@@ -181,7 +181,7 @@ inline std::uint64_t next_era() noexcept {
     return ++pools.era;
 }
 
-// The main thread is the one that initializes the program.
+// The main thread is the one that initializes the program's static variables.
 inline const bool main_is_known = own_pools().is_main = true;
 
 // The pool that a main loop clears: made when it is first asked for, cleared when the thread ends.
@@ -202,7 +202,7 @@ struct RootPool {
     AutoreleasePool pool{RP_COCOS_ROOT_NAME};
 };
 
-// Makes the thread's root pool if it has no pool, or opens it again; not once it is destroyed.
+// Makes the root pool if the thread has no pool, or reopens it; does nothing once it was destroyed.
 inline void need_root() {
     ThreadPools& pools = own_pools();
     if (pools.top == nullptr && !pools.has_ended) {

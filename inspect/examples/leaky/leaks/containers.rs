@@ -13,7 +13,7 @@ pub fn plant() {
     grow(12_000);
 }
 
-/// Registers this many more.
+/// Registers `by` more objects.
 pub fn grow(by: u64) {
     let mut registry = REGISTRY.lock().unwrap();
     registry.extend((0..by).map(|n| Ref::new(Leak24Entry(n))));

@@ -9,7 +9,7 @@ use std::thread;
 /// An object in a pool that stays open as long as its thread runs.
 pub struct Leak20Event(pub u64);
 
-/// An object that was autoreleased to a thread's root pool, while the thread does something else.
+/// An object that was autoreleased to the root pool of a thread that never drains the pool.
 pub struct Leak21Stray(pub u64);
 
 /// An object in a pool whose guard was forgotten.

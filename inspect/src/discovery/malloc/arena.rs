@@ -21,7 +21,7 @@ pub(super) struct MallocLayout {
     pub(super) size: u64,
     /// The size, in bytes, of each counter of chunks in a thread's cache.
     pub(super) count_bytes: u64,
-    /// Links of free chunks are XORed with bits of their own address.
+    /// True if links in fast bins and caches are XORed with bits of the link's own address.
     pub(super) hidden_links: bool,
 }
 
@@ -162,8 +162,8 @@ const MOST: usize = 1 << 14;
 /// changed them.
 const CHANGING: usize = 2;
 
-/// The size of a heap's header in versions before 2.35, and in later ones. The first arena's memory
-/// has no such header.
+/// The size of a heap's header before version 2.35, and from 2.35 on. The first arena's memory has
+/// no such header.
 const HEAP_HEADERS: [u64; 2] = [32, 48];
 
 /// The arenas of a program.

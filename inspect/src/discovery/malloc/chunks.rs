@@ -263,8 +263,8 @@ fn add_cache(
     }
 }
 
-/// Adds the memory of the chunks in a list, at most `most`; returns whether the list ends there. A
-/// link plus `to_chunk` is the address of the next memory.
+/// Adds the memory of the chunks in a list, at most `most`; returns whether that is the whole list.
+/// A link plus `to_chunk` is the address of the next chunk's memory.
 fn follow(
     regions: &Regions<'_>,
     layout: &MallocLayout,

@@ -17,7 +17,7 @@ pub(super) struct Load {
     pub(super) end: u64,
     /// The offset of the segment's bytes in the file.
     pub(super) offset: u64,
-    /// How many bytes the file has, at most as many as there are addresses.
+    /// How many bytes of the segment are in the file: at most `end - start`.
     pub(super) file_len: u64,
     pub(super) read: bool,
     pub(super) write: bool,

@@ -44,7 +44,7 @@ type Files = HashMap<(u64, String), MappedFile>;
 enum MappedFile {
     /// A program or a library.
     Elf(Arc<Mmap>),
-    /// A file that is mapped to read it.
+    /// A file that is mapped as data, or a device.
     Other,
     /// The file cannot be opened: it was deleted, or the inspector has no path to it.
     Unknown,
@@ -78,7 +78,7 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     for (mapping, inode) in &before {
         prepared.open_file(mapping, *inode);
     }
-    // A first pass counts what is to be kept, as only the memory itself tells.
+    // A first pass, without a stop, counts the bytes to keep: their contents decide.
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS));
     let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
@@ -203,8 +203,8 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Reads the memory of a process with these mappings, by its thread `tid`, on a thread of ours
-    /// for each of `copies`. Of anonymous memory, only what may refer to other memory is kept.
+    /// Reads the mappings of the process, through its thread `tid`, on one thread of the inspector
+    /// for each of `copies`. Of anonymous memory, keeps only what may refer to other memory.
     fn read(&self, mappings: &[Mapped], tid: Tid, copies: &mut [Copies]) -> Result<(), Error> {
         let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
         // Static variables that are zero at first are in a mapping right after the file's.
@@ -281,7 +281,7 @@ impl Prepared {
         found
     }
 
-    /// Stops the process by a new thread: when this thread ends, for whatever reason, the kernel
+    /// Stops the process by a new thread: when the new thread ends, for whatever reason, the kernel
     /// lets the process go.
     fn attempt(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         std::thread::scope(|scope| {
@@ -323,7 +323,7 @@ impl Prepared {
     }
 }
 
-/// The treatment of the pages of a mapping. Private pages that were written to are always copied.
+/// The treatment of a mapping's pages. Unless it is `Skip`, private written pages are copied.
 enum Policy {
     /// The mapping cannot be read, so nothing is copied.
     Skip,
@@ -331,13 +331,13 @@ enum Policy {
     Zero,
     /// Pages that were not copied are as in the file.
     File(Arc<Mmap>),
-    /// Shared memory, not of a file: pages that exist are copied, others read later.
+    /// Pages that exist are copied, others read later: shared memory, or more than `WHOLE` bytes.
     Shared,
     /// Pages that differ from the file are copied, others read later.
     Written,
     /// All pages are copied.
     Whole,
-    /// All pages are read later: the contents of files that the process has mapped to read them.
+    /// All pages are read later: those of files that are mapped shared, and of the vDSO.
     Later,
 }
 

@@ -15,7 +15,7 @@ impl Page {
         let _ = writeln!(self.0, "{line}");
     }
 
-    /// Adds a paragraph, whose lines after the first are indented as far as its first is.
+    /// Adds a paragraph that begins with `first`; its other lines are indented by `first`'s width.
     pub(super) fn wrap(&mut self, first: &str, paragraph: &str) {
         let indent = " ".repeat(first.chars().count());
         let options = textwrap::Options::new(WIDTH)

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 /// Bytes that are read at once: so few that the processor's cache has them until they are looked at.
 const PART: usize = 1 << 19;
 
-/// The bytes that are allocated at a time if the process has grown since the preparation.
+/// The size of a dry pass's buffer, and of each further one if the process has grown.
 const MORE: usize = 1 << 24;
 
 /// A range of memory that was read.
@@ -79,7 +79,7 @@ impl Copies {
             let len = (range.end - at).min(PART as u64) as usize;
             let free = self.buffers.last().map_or(0, |last| last.len() - self.used);
             if free < len {
-                // The process has grown since the preparation: the stop is a little longer.
+                // A dry pass gets its buffer here. Otherwise the process has grown since.
                 self.buffers.push(allocate(MORE)?);
                 self.used = 0;
             }
@@ -208,7 +208,7 @@ mod tests {
         File::open("/proc/self/mem").unwrap()
     }
 
-    /// Maps eight pages, each filled with its number; the pages in `holes` cannot be read.
+    /// Maps eight pages, each filled with its number plus 1; those in `holes` cannot be read.
     fn sample(holes: &[usize]) -> (MmapMut, u64) {
         let mut memory = MmapMut::map_anon(8 * SIZE).unwrap();
         for (number, page) in memory.chunks_mut(SIZE).enumerate() {

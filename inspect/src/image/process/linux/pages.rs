@@ -21,7 +21,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Finds pages by an open `/proc/PID/pagemap`.
+    /// Returns a finder that reads an open `/proc/PID/pagemap`.
     pub(super) fn new(pagemap: File) -> Pages {
         Pages {
             pagemap,

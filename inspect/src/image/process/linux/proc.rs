@@ -1,4 +1,4 @@
-//! Reads what `/proc` says of a process, and explains why it may refuse to.
+//! Reads what `/proc` says of a process, and explains why the kernel may refuse access.
 
 use crate::error::Error;
 use crate::image::parts::Mapping;
@@ -40,7 +40,7 @@ pub(super) fn open(pid: u32) -> Result<Process, Error> {
     }
     let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess(pid))?;
     let process = Process::new(id).map_err(|_| Error::NoSuchProcess(pid))?;
-    // `/proc` also opens by a thread's id, but one thread of a process cannot be inspected.
+    // `/proc` has an entry for each thread's id, too, but only whole processes are inspected.
     let status = process.status();
     let status = status.map_err(|error| failure(pid, "status", error))?;
     if status.tgid != id {
@@ -136,7 +136,7 @@ pub(super) fn unreadable(pid: u32, file: &str, error: io::Error) -> Error {
     }
 }
 
-/// Returns why the kernel refuses access to a process, and what to do.
+/// Returns the error for a process that cannot be accessed: the reason, and what to do.
 pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
     if !matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) {
         return Error::io(format!("stop process {pid}"), error);

@@ -96,8 +96,10 @@ fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<Home
     if current_key() != Some(home) {
         return Err(NotMade::HomeEnded);
     }
-    let value =
-        catch_unwind(make).map_err(|payload: Payload| NotMade::Panicked(message_of(payload)))?;
+    let value = catch_unwind(make).map_err(|payload: Payload| {
+        // An `Arc`, as a clone of it under a lock does not call the global allocator.
+        NotMade::Panicked(message_of(payload).map(Arc::from))
+    })?;
     Ok(HomeRef::new(value))
 }
 
@@ -206,7 +208,7 @@ pub enum NotMade {
         if _0.is_some() { ": " } else { "" },
         _0.as_deref().unwrap_or_default()
     )]
-    Panicked(Option<String>),
+    Panicked(Option<Arc<str>>),
     /// The home itself waits for the value, which it makes in its next
     /// [`run_inbox`](crate::PoolManager::run_inbox) or round of its loop. Not final.
     #[error("the home cannot wait for a value that it makes itself: call run_inbox there")]

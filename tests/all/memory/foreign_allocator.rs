@@ -3,13 +3,14 @@
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{
-    LONG, Log, PAGE, alone, fresh, fresh_to_the_end, global, here, on_drop, sized,
+    LONG, Log, PAGE, alone, fresh, fresh_to_the_end, global, here, me, on_drop, sized,
 };
 use releasepool::event::{self, EventKind};
 use releasepool::frame::{FrameConfig, LoopProxy};
+use releasepool::home::{NotMade, PendingHome};
 use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, Hot, Looper, PoolManager, Ref, Slot, autorelease,
+    AutoreleasePool, Budget, FrameLoop, HomeRef, Hot, Looper, PoolManager, Ref, Slot, autorelease,
     autoreleasepool, finish,
 };
 use std::cell::{Cell, RefCell};
@@ -180,6 +181,17 @@ fn an_allocator_may_always_use_blocks_while_its_thread_exits() {
     }
     fresh_to_the_end(|| FOREIGN.set(Some(again)));
     assert!(CALLS.load(Ordering::Relaxed) < 100_000, "the exit is over");
+}
+
+#[test]
+fn an_allocator_may_ask_why_there_is_no_value() {
+    static PENDING: OnceLock<PendingHome<()>> = OnceLock::new();
+    fn ask() -> Option<Result<HomeRef<()>, NotMade>> {
+        PENDING.get().and_then(PendingHome::try_get)
+    }
+    _ = PENDING.set(HomeRef::new_on(&me(), || panic!("on purpose")));
+    let why = with_foreign(|| _ = ask(), ask);
+    assert!(matches!(why, Some(Err(NotMade::Panicked(Some(_))))));
 }
 
 #[test]

@@ -135,9 +135,7 @@ pub(super) const ROWS: &[Row] = &[
         assert!(call(|| pending.wait()).is_ok());
         shown(pending);
     }),
-    ("NotMade", || {
-        cloned(NotMade::Panicked(Some(String::from("text"))))
-    }),
+    ("NotMade", || cloned(NotMade::Panicked(Some("text".into())))),
     ("Hot", || {
         let hot = call(|| Hot::try_new(Ref::new(vec![1]))).unwrap();
         call(|| Hot::ptr_eq(&hot, &hot));

@@ -29,12 +29,12 @@
 # src/sync, and the files that only C programs reach (foreign/class.rs, foreign/by_hand.rs).
 #
 # A mutant survives if no check notices it of all that reach it: models in both modes, and tests with all features that
-# have code of their own; the ledger is built in only for the tests that need it, as drains then destroy objects one by
-# one. All but the weakened orderings are built in, behind switches. First each is shown to the quick checks that reach
-# it, for some seconds. Then what is left is shown to all others, up to 256 mutants of different places at once; a
-# check that fails is shown each half, and so on. A mutant counts as shown only if the check has reached it. A check
-# may take five times as long as without a mutant, and ten seconds. Each run first tries two mutants that a model is
-# known to notice.
+# have code of their own; the ledger is built in only for what nothing reaches without it, as drains then destroy
+# objects one by one. All but the weakened orderings are built in, behind switches. First each is shown to the quick
+# checks that reach it, for some seconds. Then what is left is shown to all others, up to 256 mutants of different
+# places at once; a check that fails is shown each half, and so on. A mutant counts as shown only if the check has
+# reached it. A check may take five times as long as without a mutant, and ten seconds. Each run first tries two
+# mutants that a model is known to notice.
 #
 # Runs with N end after the quick checks. A run renews the report, ci/mutate/report.txt, after each 700 mutants, about,
 # that were shown to these, and at its end, which comes early once there is a file target/mutate/stop. One that is

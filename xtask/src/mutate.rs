@@ -145,11 +145,8 @@ fn stale(reasons: &Reasons) -> Outcome {
         let of_examined = |name: &&str| examined.contains(mutant::file_of(name));
         let names: BTreeSet<&str> = reasons.names(kind).filter(of_examined).collect();
         for name in names.iter().filter(|name| !survivors.contains_key(**name)) {
-            let of = mutant::REASONS;
-            complain(format!(
-                "{of} has the reason of no survivor: {} {name}",
-                kind.name()
-            ));
+            let (of, kind) = (mutant::REASONS, kind.name());
+            complain(format!("{of} has the reason of no survivor: {kind} {name}"));
         }
         let (survivors, undecided): (Vec<_>, Vec<_>) =
             survivors.iter().partition(|(_, shown)| shown.to_all());
@@ -160,9 +157,7 @@ fn stale(reasons: &Reasons) -> Outcome {
         }
         if !undecided.is_empty() {
             let (n, kind) = (undecided.len(), kind.name());
-            println!(
-                "{kind}: quick checks have not noticed {n} mutants, which the others were not shown yet"
-            );
+            println!("{kind}: {n} mutants survive, and were not shown to all checks yet");
         }
     }
     Ok(is_good)

@@ -41,6 +41,8 @@ const LONG: Duration = Duration::from_secs(900);
 pub struct Check {
     pub name: String,
     pub is_test: bool,
+    /// True if it is shown only what the others do not reach.
+    is_again: bool,
     pub program: PathBuf,
     pub args: Vec<String>,
 }
@@ -88,11 +90,12 @@ pub fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync)
 }
 
 /// Returns all checks that must pass with no mutant on: the models of a program in both modes, and the tests of
-/// others; of tests of one name, the first.
+/// others, of which a later one may have the name of an earlier one.
 pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
     let check = |name, is_test, program: &Path, args: &[&str]| Check {
         name,
         is_test,
+        is_again: false,
         program: program.to_owned(),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
     };
@@ -114,10 +117,12 @@ pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
         let (all, ignored) = (list(&[])?, list(&["--ignored"])?);
         let is_run = |line: &&str| !ignored.lines().any(|ignored| ignored == *line);
         let names = all.lines().filter(is_run);
-        let names = names.filter_map(|line| line.strip_suffix(": test"));
-        for name in names.filter(|name| known.insert((*name).to_owned())) {
+        for name in names.filter_map(|line| line.strip_suffix(": test")) {
             let args = ["--exact", "--test-threads=1", name];
-            checks.push(check(format!("test {name}"), true, program, &args));
+            let is_again = !known.insert(name.to_owned());
+            let again = if is_again { " with the ledger" } else { "" };
+            let check = check(format!("test {name}{again}"), true, program, &args);
+            checks.push(Check { is_again, ..check });
         }
     }
     Ok(checks)
@@ -198,7 +203,12 @@ pub fn baseline(
             false => return Err(format!("{name} fails with no mutant on")),
         }
     }
-    Ok(known.into_values().collect())
+    let mut known: Vec<Known> = known.into_values().collect();
+    let others = known.iter().filter(|of| !of.check.is_again);
+    let others: BTreeSet<usize> = others.flat_map(|of| of.reached.clone()).collect();
+    let again = known.iter_mut().filter(|of| of.check.is_again);
+    again.for_each(|of| of.reached.retain(|place| !others.contains(place)));
+    Ok(known)
 }
 
 /// Checks whose times differ by less, in seconds, count as equally quick.
@@ -475,15 +485,12 @@ impl<'s> Show<'s> {
         let limit = Duration::from_secs_f64(self.way.patience * seconds + 10.0);
         let switches: Vec<&str> = jobs.iter().map(|job| &*job.switch).collect();
         let switches = switches.join(",");
-        let notes = self
-            .way
-            .notes
-            .filter(|_| jobs.len() > 1)
-            .map(|(name, places)| {
-                let id = std::thread::current().id();
-                let path = Path::new(FOLDER).join(format!("shown-{id:?}"));
-                (name, note(&path, places), path)
-            });
+        let notes = self.way.notes.filter(|_| jobs.len() > 1);
+        let notes = notes.map(|(name, places)| {
+            let id = std::thread::current().id();
+            let path = Path::new(FOLDER).join(format!("shown-{id:?}"));
+            (name, note(&path, places), path)
+        });
         let mut variables = vec![(self.way.switch, &*switches)];
         variables.extend(notes.as_ref().map(|(name, value, _)| (*name, &**value)));
         let start = Instant::now();
@@ -514,6 +521,7 @@ mod tests {
         let check = Check {
             name: name.to_owned(),
             is_test: name.starts_with("test "),
+            is_again: false,
             program: "bash".into(),
             args: ["-c", script].map(str::to_owned).into(),
         };

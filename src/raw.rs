@@ -165,6 +165,7 @@ mod tests {
     use crate::sync::cell::Cell;
     use crate::{AutoreleasePool, PoolManager};
     use std::alloc::Layout;
+    use std::collections::BTreeSet;
     use std::ffi::c_void;
 
     fn spec(bytes: usize, destroy: Option<Destructor>) -> ForeignClassSpec {
@@ -329,5 +330,26 @@ mod tests {
         };
         assert!(by_hand(HEADER_BYTES).is_none());
         assert!(by_hand(HEADER_BYTES + 8).is_some());
+    }
+
+    #[test]
+    fn the_blocks_of_released_objects_are_used_again() {
+        let class = class(1_000, None);
+        let make_and_release = |_| {
+            let thin = class.create().unwrap();
+            // SAFETY: a new object with one reference.
+            drop(unsafe { adopt(thin) });
+            thin
+        };
+        // A chunk has fewer than 64 blocks of this size.
+        let places: BTreeSet<_> = (0..200).map(make_and_release).collect();
+        assert!(places.len() < 200, "{}", places.len());
+    }
+
+    #[test]
+    fn the_message_of_a_panic_is_its_text() {
+        let message = panic_message(Box::new("the end"));
+        assert_eq!(message.as_deref(), Some("the end"));
+        assert_eq!(panic_message(Box::new(5)), None);
     }
 }

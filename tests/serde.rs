@@ -188,3 +188,20 @@ fn slots_are_serialized_as_what_they_hold() {
     none.store(Some(Ref::new(3)));
     assert_eq!(serde_json::to_value(&none).unwrap(), json!(3));
 }
+
+#[test]
+fn all_threads_are_listed_that_create_at_one_place() {
+    fn make() -> Ref<u8> {
+        Ref::new(1)
+    }
+    let scope = leaks::scope();
+    let handle = scope.handle();
+    let theirs = std::thread::spawn(move || {
+        let _entry = handle.enter();
+        make()
+    });
+    let _kept = (theirs.join().unwrap(), make());
+    let report = serde_json::to_value(scope.report()).unwrap();
+    let threads = report["groups"][0]["threads"].as_array().unwrap();
+    assert_eq!(threads.len(), 2, "{threads:?}");
+}

@@ -269,6 +269,7 @@ mod tests {
             // SAFETY: the context is this thread's, and each object has one reference.
             unsafe {
                 pool.autorelease(adopt(class.create().unwrap()));
+                class.free_uninit(context.alloc_uninit(class).unwrap());
                 let before = tallies();
                 let r: Ref<Object> = adopt(context.create(class).unwrap());
                 assert!(class.has(NonNull::from(&*r).cast()));

@@ -8,7 +8,8 @@ use crate::support::{
     me, on_drop, panic_of, send, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::reclaim::{Full, Later, ReclaimerBuilder, WhenFull, finish_drops, try_drop_later};
+use releasepool::reclaim::{Full, Later, PendingDrops, ReclaimerBuilder, WhenFull};
+use releasepool::reclaim::{finish_drops, try_drop_later};
 use releasepool::{
     AutoreleasePool, HandoffPool, HomeRef, PoolManager, Reclaimer, Ref, ThreadHandle, drop_later,
 };
@@ -723,4 +724,12 @@ fn any_number_of_reclaimers_may_follow_one_whose_destructor_does_not_end() {
         assert!(finish_drops(LONG));
     });
     made.unwrap().join().unwrap();
+}
+
+#[test]
+fn the_text_names_all_types_that_wait() {
+    let mut pending = PendingDrops::default();
+    pending.types = vec![("Scene", 2), ("Mesh", 1)];
+    let text = "0 waiting, 0 bytes, busy for 0ns: 2 of Scene, 1 of Mesh";
+    assert_eq!(pending.to_string(), text);
 }

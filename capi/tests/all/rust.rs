@@ -273,3 +273,20 @@ fn objects_of_a_third_runtime_go_through_pools_of_c_in_order() {
     }
     assert_eq!(ended(), [8, 7, 6]);
 }
+
+#[test]
+fn a_panic_of_rust_is_an_error_with_its_message_in_c() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("the end of Panics");
+        }
+    }
+    let at = Ref::into_raw(Ref::new(Panics)).cast_mut().cast::<c_void>();
+    // SAFETY: `at` is an object, whose only reference is given up; the message is a text.
+    let message = unsafe {
+        assert_eq!(object::rp_release(at), Status::Panic);
+        std::ffi::CStr::from_ptr(releasepool_capi::error::rp_last_error())
+    };
+    assert_eq!(message.to_str(), Ok("rp_release: the end of Panics"));
+}

@@ -220,3 +220,18 @@ fn the_documentation_names_all() {
     documented.sort();
     assert_eq!(published, documented);
 }
+
+#[test]
+fn figures_of_threads_are_added_up() {
+    let (_one, snapshotter) = recorder();
+    let manager = PoolManager::builder().name("two threads").build();
+    let _own = manager.pool();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _theirs = manager.pool();
+            metrics::publish(&manager);
+        });
+    });
+    let recorded = Recorded::take(snapshotter);
+    assert_eq!(recorded.figure("open_pools", Some("two threads")), 2.0);
+}

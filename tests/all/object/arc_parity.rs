@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
 use std::pin::Pin;
@@ -102,6 +102,14 @@ fn errors_are_errors() {
     let boxed: Box<dyn Error> = Box::new(error);
     assert_eq!(boxed.to_string(), "invalid digit found in string");
     assert!(boxed.source().is_none());
+}
+
+#[test]
+fn errors_have_the_causes_of_the_values() {
+    let text = CString::new([0xff_u8]).unwrap();
+    let error = Ref::new(text.into_string().unwrap_err());
+    let cause = Error::source(&error).expect("it has one");
+    assert!(cause.is::<std::str::Utf8Error>(), "{cause}");
 }
 
 #[test]

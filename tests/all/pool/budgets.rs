@@ -541,3 +541,14 @@ fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
     assert!(weak.upgrade().is_none());
     assert_eq!(log.count(), 2);
 }
+
+#[test]
+fn contains_sees_all_entries_below_the_one_whose_destructor_runs() {
+    let mut pool = AutoreleasePool::new();
+    let kept = [1, 2].map(Ref::new);
+    kept.iter().cloned().for_each(|r| _ = pool.autorelease(r));
+    pool.create(on_drop(move || {
+        assert!(kept.iter().all(|r| global().contains(r)));
+    }));
+    assert_eq!(pool.drain_within(Budget::All).released, 3);
+}

@@ -3,7 +3,7 @@
 use crate::pool::nesting::open_pools;
 use crate::support::{
     Log, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, named_to_the_end,
-    on_drop, only_event, panic_of, with_log,
+    on_drop, only_event, panic_of, react, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
@@ -239,4 +239,17 @@ fn a_thread_ends_with_more_open_tokens_than_generations_are_allowed() {
         told.iter().all(|event| event.kind == EventKind::PoolsOpen),
         "{told:?}"
     );
+}
+
+#[test]
+fn tokens_that_objects_of_the_hook_leave_open_in_a_drain_are_popped_too() {
+    react(|event| {
+        if event.pool.as_deref() == Some("the hook is told of") {
+            autorelease(Ref::new(on_drop(|| _ = global().push())));
+        }
+    });
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| _ = global().push_named("the hook is told of")));
+    assert_eq!(pool.drain(), 2, "the hook's object, too");
+    assert_eq!(open_pools(), 1);
 }

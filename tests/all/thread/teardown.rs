@@ -337,3 +337,37 @@ fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
     });
     assert_eq!(log.ids(), [0, 1, 2]);
 }
+
+#[test]
+fn all_tokens_left_open_after_our_exit_are_drained_in_the_end() {
+    let drained = Arc::new(AtomicUsize::new(0));
+    let inner = drained.clone();
+    at_teardown(AfterOurExit, move || {
+        for manager in [global().clone(), global().clone(), PoolManager::new()] {
+            let (_left, drained) = (manager.push(), inner.clone());
+            let count = move || _ = drained.fetch_add(1, Ordering::Relaxed);
+            manager.autorelease(Ref::new(on_drop(count)));
+        }
+    });
+    assert_eq!(drained.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn tokens_that_destructors_push_for_ever_after_our_exit_are_left_in_the_end() {
+    static DESTROYED: AtomicUsize = AtomicUsize::new(0);
+    fn push(n: u32) {
+        let _left = global().push();
+        autorelease(Ref::new(on_drop(move || {
+            DESTROYED.fetch_add(1, Ordering::Relaxed);
+            if n > 0 {
+                push(n - 1);
+            }
+        })));
+    }
+    // This runs in a process of its own, in which what is left stays.
+    alone!();
+    at_teardown(AfterOurExit, || push(20_000));
+    // The system may run what pops them several times, each time for 1,000 pools.
+    let destroyed = DESTROYED.load(Ordering::Relaxed);
+    assert!(destroyed > 0 && destroyed % 1_000 == 0, "{destroyed}");
+}

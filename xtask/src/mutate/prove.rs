@@ -19,10 +19,7 @@ const CHECKS: [(&str, &str); 7] = [
         "tracing",
         "cargo test --package releasepool-with-features --test all",
     ),
-    (
-        "metrics",
-        "cargo test --package releasepool-with-features --test all",
-    ),
+    ("metrics", "cargo test --package releasepool-metrics"),
     ("capi", "cargo test --package releasepool-capi"),
     ("inspect", "cargo test --package releasepool-inspect"),
 ];

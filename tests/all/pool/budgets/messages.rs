@@ -321,3 +321,15 @@ fn orphans_take_turns_with_the_threads_own_releases() {
     let drained = global().drain_backlog(Budget::All);
     assert_eq!((drained.remaining, log.count()), (0, 250));
 }
+
+#[test]
+fn all_references_of_a_handoff_pool_are_found_while_they_wait() {
+    let kept = [1, 2].map(Ref::new);
+    let mut pool = HandoffPool::new();
+    kept.iter().cloned().for_each(|r| _ = pool.autorelease(r));
+    pool.drain_on(&me());
+    AutoreleasePool::new().drain_within(Budget::Count(0));
+    assert!(kept.iter().all(|r| global().contains(r)));
+    global().drain_backlog(Budget::All);
+    assert!(!kept.iter().any(|r| global().contains(r)));
+}

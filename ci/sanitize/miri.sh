@@ -134,7 +134,7 @@ case ${1-} in
         fi
         if [ "$form" = defaults ]; then
             models=("")
-            miri "-Zmiri-many-seeds=0..$seeds" --test all -- "$@"
+            miri "-Zmiri-many-seeds=0..$seeds" --lib --test all -- "$@"
         else
             matrix "$seeds" "$@"
         fi

@@ -258,8 +258,8 @@ local! {
 impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> Carried for Framed<F> {
     fn run(self) {
         let frame = FRAME.with(|frame| frame.replace(ptr::null_mut()));
-        // SAFETY: null, or set by `run_in`, which lends the frame until the message has run that
-        // makes this call. Taking the pointer leaves null, so nothing else has it.
+        // SAFETY: null, or set by `run_in`, which lends the frame until this call has returned.
+        // Taking the pointer leaves null, so nothing else has it.
         match unsafe { frame.cast::<Frame<'_>>().as_mut() } {
             Some(frame) => (self.0)(frame),
             None => in_own_frame(self.0),

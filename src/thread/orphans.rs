@@ -240,7 +240,7 @@ impl Orphans {
         true
     }
 
-    /// Returns how many orphans have ever run: while the number does not change, none runs.
+    /// Returns how many orphans have finished; one that still runs does not count yet.
     pub(crate) fn ran(&self) -> u64 {
         // Acquire: pairs with the Release in `count_ran`. Model: shutdown_orphan_to_root.
         self.ran.load(Ordering::Acquire)

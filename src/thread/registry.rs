@@ -194,7 +194,7 @@ impl Registry {
         claimed
     }
 
-    /// Claims a free slot that is not in the list; returns `None` if it is being read.
+    /// Claims the free slot `index`, new or popped; returns `None` if a thread is reading it.
     fn try_claim(&self, index: usize) -> Option<ClaimedSlot<'_>> {
         let slot = self.slot(index)?;
         // Relaxed: the exchange checks the value.

@@ -185,7 +185,7 @@ inline std::uint64_t next_id() noexcept;
 class RP_COCOS_REF : public rp::Object {
 public:
 #if defined(RP_COCOS_ADOPTED) && !defined(RP_COCOS_V2)
-    // Tells the script engine. Defined in a source file of the engine, where adopt.sh has put it.
+    // Makes the script engine forget the object. adopt.sh has put the definition into Cocos2d-x.
     ~RP_COCOS_REF() override;
 #else
     ~RP_COCOS_REF() override = default;

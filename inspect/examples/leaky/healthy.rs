@@ -18,7 +18,7 @@ pub struct TreeNode {
     pub children: Mutex<Vec<Ref<TreeNode>>>,
 }
 
-/// A tree with one child, of other types.
+/// A parent and its one child, of different types.
 pub struct Document {
     pub page: Mutex<Option<Ref<Page>>>,
 }

@@ -246,7 +246,7 @@ pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verd
         (0, _) => Verdict::AllocationCycle,
         (_, true) if words => Verdict::CountedCycle,
         (_, true) => Verdict::ProvenCycle,
-        // A word outside of nodes may well be the reference that no word inside explains.
+        // Words in nodes do not suffice for all references; one elsewhere may well be missing.
         (_, false) if suspect => return None,
         (_, false) => Verdict::CycleWithoutHolder,
     };

@@ -15,8 +15,8 @@ pub enum Verdict {
     /// The objects hold each other, and all references to them are inside the cycle; words on
     /// stacks refer to them, but are not counted.
     CountedCycle,
-    /// The objects hold each other, and their counts are higher than the number of words that were
-    /// found.
+    /// The objects hold each other, and their counts are higher than the number of words found that
+    /// refer to them.
     CycleWithoutHolder,
     /// Plain allocations hold each other, such as a cycle of `Rc`s, and hold objects.
     AllocationCycle,

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// `ci/mutate.sh weaken` sets this to `file:line:column:part=Ordering`, or `=split`.
+/// `ci/mutate.sh weaken` sets this to an operation and its change: see [`parse_weakened`].
 const WEAKENED: &str = "RELEASEPOOL_MODEL_WEAKENED";
 
 pub const MODES: [&str; 2] = ["plain", "rmw"];
@@ -168,7 +168,7 @@ fn format_site(site: &Site) -> String {
     format!("{file}:{}:{}:{}", site.line, site.column, site.part)
 }
 
-/// Parses `file:line:column:part=Ordering`; the end of the file's path is enough.
+/// Parses `file:line:column:part=Ordering`, or `=split`: a load and a store; the path may be its end.
 fn parse_weakened(text: &str) -> (Site, Weaker) {
     let parse = || {
         let (site, weaker) = text.rsplit_once('=')?;

@@ -125,7 +125,7 @@ fn take_drain() -> bool {
     ends(slot, reader, 1)
 }
 
-/// The span of a thread's steps that another thread must meet. loom does not see its accesses.
+/// Tells a thread whether its steps fell into this span of another's. loom does not see the marks.
 #[derive(Clone, Default)]
 struct Window(std::sync::Arc<AtomicU32>);
 

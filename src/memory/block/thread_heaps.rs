@@ -34,8 +34,8 @@ struct HeapPointers {
 /// The heaps of a thread, and the remote frees that it gathers.
 pub(super) struct ThreadHeaps {
     key: ThreadKey,
-    /// The heaps of allocators other than the process-wide one. Never borrowed while foreign code
-    /// runs.
+    /// The heaps of allocators other than the process-wide one. Never borrowed while a destructor,
+    /// a hook or the global allocator runs.
     others: UnsafeCell<Vec<NonNull<Heap>>>,
     batches: RemoteFreeBatches,
 }

@@ -460,7 +460,7 @@ mod tests {
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
     }
     local! {
-        /// The foreign code that the duty runs, like a hook. The turn returns its result.
+        /// Stands for a hook: the turn of `DUTY` calls this function, and returns what it returns.
         static FOREIGN: Cell<fn() -> bool> = Cell::new(|| true);
     }
 

@@ -99,7 +99,7 @@ pub(in crate::pool) fn late_to_push<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     })
 }
 
-/// Keeps the detached pools of a thread from being freed, while foreign code may close all of them.
+/// Keeps a thread's detached pools from being freed while destructors or hooks may close all of them.
 struct Held(NonNull<ThreadPools>);
 
 impl Held {

@@ -5,9 +5,9 @@
 //!
 //! A model that is about timeouts lets time pass ([`let_time_pass`]). Time then passes only while
 //! all threads that could run are in waits with a timeout: the clock moves to the earliest
-//! deadline, and that wait ends. loom does not tell whether a thread can run. But a wait yields in
-//! a loop, and loom schedules it repeatedly only while all other threads are blocked, have ended,
-//! or yield, too; and this module counts the operations of threads that do not wait.
+//! deadline, and that wait ends. loom does not tell whether a thread can run. So a wait yields in a
+//! loop; loom gives it turn after turn only while all other threads are blocked, have ended, or
+//! yield, too. If in `TURNS` turns no thread that does not wait makes an operation, none can run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

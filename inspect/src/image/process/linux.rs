@@ -203,8 +203,8 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Reads the mappings of the process, through its thread `tid`, on one thread of the inspector
-    /// for each of `copies`. Of anonymous memory, keeps only what may refer to other memory.
+    /// Copies the mappings of the process, by way of its thread `tid`, to `copies`; a thread of the
+    /// inspector fills each. Of anonymous memory, keeps only what may refer to other memory.
     fn read(&self, mappings: &[Mapped], tid: Tid, copies: &mut [Copies]) -> Result<(), Error> {
         let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
         // Static variables that are zero at first are in a mapping right after the file's.

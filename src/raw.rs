@@ -333,6 +333,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long")]
     fn the_blocks_of_released_objects_are_used_again() {
         let class = class(1_000, None);
         let make_and_release = |_| {

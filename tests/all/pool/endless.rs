@@ -359,6 +359,7 @@ fn and_an_event_says_what_feeds_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long")]
 fn and_the_first_objects_of_a_small_pool_do_not_count() {
     listen();
     for (last, told) in [(1_010, 0), (1_050, 1)] {

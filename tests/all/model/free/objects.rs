@@ -237,10 +237,8 @@ impl Drop for Object {
             return;
         };
         shared.at_home.fetch_sub(self.stays.into(), Relaxed);
-        let end = catch_unwind(AssertUnwindSafe(|| self.carry_out(&shared)));
-        // Last, as the program is not over while this makes other objects.
         shared.died.fetch_add(1, Relaxed);
-        end.unwrap_or_else(|panic| resume_unwind(panic));
+        self.carry_out(&shared);
     }
 }
 

@@ -175,6 +175,7 @@ impl World {
         let (shared, manager) = (&self.shared, PoolManager::global());
         let slots = self.slots.lock().unwrap().take();
         drop(slots);
+        let mut alive = (0, 0); // At a moment: destructors elsewhere may still make objects.
         for _ in 0..seam::PASSES {
             // Destructors send, too.
             while let Some(thing) = shared.receive() {
@@ -186,12 +187,13 @@ impl World {
             survive(|| _ = Hot::review());
             survive(|| drop(AutoreleasePool::new()));
             survive(seam::quiesce);
-            if shared.alive() == shared.at_home() {
+            alive = (shared.alive(), shared.at_home());
+            if alive.0 == alive.1 {
                 break;
             }
         }
         assert_eq!(*shared.failed.lock().unwrap(), None);
-        assert_eq!(shared.alive(), shared.at_home(), "an object did not die");
+        assert_eq!(alive.0, alive.1, "an object did not die");
         shared.at_home()
     }
 }

@@ -346,11 +346,4 @@ mod tests {
         let places: BTreeSet<_> = (0..200).map(make_and_release).collect();
         assert!(places.len() < 200, "{}", places.len());
     }
-
-    #[test]
-    fn the_message_of_a_panic_is_its_text() {
-        let message = panic_message(Box::new("the end"));
-        assert_eq!(message.as_deref(), Some("the end"));
-        assert_eq!(panic_message(Box::new(5)), None);
-    }
 }

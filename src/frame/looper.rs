@@ -68,7 +68,7 @@ impl Looper {
         Self::start(name, None, |looper| looper.serve(|_, round| round()))
     }
 
-    /// Starts a looper. If there is a `bound`, at most so many references may wait for its thread.
+    /// Starts a looper. `bound`, if any, limits the references that may wait for its thread.
     /// That thread only calls `run`.
     pub(crate) fn start(
         name: &str,

@@ -171,7 +171,7 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let mut left = n;
-        // Looks for a place of this thread first, then for any: a thread may release entries that
+        // Searches for a holder of this thread first, then for any: a thread may release entries that
         // another thread has added to a handoff pool.
         for own in [true, false] {
             for holder in &mut record.holders {

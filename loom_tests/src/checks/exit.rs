@@ -65,7 +65,7 @@ pub fn models() -> Vec<Model> {
             "push, autorelease and pop on two threads, by tokens, guards and the root",
             OVERLAP,
         )
-        // Both threads enter the registry and leave it. With 5: 48,791 executions.
+        // Both threads enter the registry and leave it. A bound of 5 takes 48,791 executions.
         .bounded(4),
     ]
     .into()

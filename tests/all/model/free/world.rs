@@ -175,7 +175,8 @@ impl World {
         let (shared, manager) = (&self.shared, PoolManager::global());
         let slots = self.slots.lock().unwrap().take();
         drop(slots);
-        let mut alive = (0, 0); // At a moment: destructors elsewhere may still make objects.
+        // Read once in a pass: a destructor on another program's thread may then make objects.
+        let mut alive = (0, 0);
         for _ in 0..seam::PASSES {
             // Destructors send, too.
             while let Some(thing) = shared.receive() {

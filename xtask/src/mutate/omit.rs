@@ -127,18 +127,20 @@ impl Found<'_> {
         }
         let is_through = |expr: &syn::Expr| matches!(expr, syn::Expr::MethodCall(of) if THROUGH.contains(&&*of.method.to_string()));
         if THROUGH.contains(&&*method) && !is_through(&call.receiver) {
-            let (several, with) = match method == "extend" {
-                true => match call.args.first() {
-                    Some(argument) => (argument, "into_iter().take(1)"),
-                    None => return,
-                },
-                false => (&*call.receiver, "take(1)"),
-            };
-            let text = self.of(several);
-            let what = format!("only the first: {}", short(text));
-            let with = format!("({text}).{with}");
-            self.change(several, what, with);
+            if method != "extend" {
+                self.only_first(&call.receiver, "");
+            } else if let Some(argument) = call.args.first() {
+                self.only_first(argument, ".into_iter()");
+            }
         }
+    }
+
+    /// This does not compile for an `Option`, which has no second one.
+    fn only_first(&mut self, several: &syn::Expr, iterated: &str) {
+        let text = self.of(several);
+        let what = format!("only the first: {}", short(text));
+        let with = format!("crate::mutants::Several::only_first(({text}){iterated})");
+        self.change(several, what, with);
     }
 
     /// What each turn of a loop names is read once, before it.
@@ -225,10 +227,7 @@ impl<'ast> Visit<'ast> for Found<'_> {
     fn visit_expr(&mut self, expr: &'ast syn::Expr) {
         match expr {
             syn::Expr::ForLoop(of) => {
-                let text = self.of(&of.expr);
-                let what = format!("only the first: {}", short(text));
-                let with = format!("({text}).into_iter().take(1)");
-                self.change(&of.expr, what, with);
+                self.only_first(&of.expr, ".into_iter()");
                 self.hoists(expr, &of.body);
             }
             syn::Expr::While(of) => {
@@ -296,12 +295,12 @@ mod tests {
 
     #[test]
     fn only_the_first_of_several_is_left() {
-        becomes("for x in all {}", &[("all", "(all).into_iter().take(1)")]);
-        becomes(
-            "a.iter().map(f).sum();",
-            &[("a.iter()", "(a.iter()).take(1)")],
-        );
-        becomes("a.extend(b);", &[("b", "(b).into_iter().take(1)")]);
+        let first = |of: &str| format!("crate::mutants::Several::only_first({of})");
+        let listed = first("(all).into_iter()");
+        becomes("for x in all {}", &[("all", &listed)]);
+        becomes("a.extend(all);", &[("all", &listed)]);
+        let chained = first("(a.iter())");
+        becomes("a.iter().map(f).sum();", &[("a.iter()", &chained)]);
         becomes(
             "while a() { b(); }",
             &[("while a() { b(); }", "if a() { b(); }")],

@@ -46,7 +46,7 @@ pub const LOOKS: &[&str] = &[
 #[rustfmt::skip]
 const COMPUTES: &[&str] = &[
     "is_null", "is_some", "is_none", "cast", "cast_mut", "cast_const", "addr", "as_ptr", "min", "max",
-    "checked_sub", "saturating_sub", "saturating_add", "saturating_mul", "wrapping_add", "as_millis",
+    "checked_sub", "saturating_sub", "saturating_add", "saturating_mul", "wrapping_add", "as_millis", "null_mut",
 ];
 
 /// The names of all variables, fields and functions in a statement.
@@ -141,7 +141,9 @@ pub fn is_name(statement: &syn::Stmt) -> bool {
         _ if words[0] != "let" => false,
         ["|" | "||", ..] | ["move", "|" | "||", ..] => true,
         [literal, ";"] => !rust::is_name(literal) || ["true", "false"].contains(&literal),
-        ["&", ref place @ .., ";"] => is_place(place),
+        ["&", ref place @ .., ";"] | ["(", "&", ref place @ .., ")", ";"] => {
+            is_place(place) && !place.windows(2).any(|two| two[0] == "," && two[1] != "&")
+        }
         _ => false,
     }
 }
@@ -225,8 +227,8 @@ mod tests {
     fn names_are_references_and_literals() {
         agrees(
             is_name,
-            "let x = &self.a.b; let x = &*self.0; let mut n = 0; let f = || f();",
-            "let x = y; let x = &f(); x = &y;",
+            "let x = &self.a.b; let x = &*self.0; let mut n = 0; let f = || f(); let (x, y) = (&self.a, &mut b);",
+            "let x = y; let x = &f(); x = &y; let (x, y) = (&a, b);",
         );
     }
 

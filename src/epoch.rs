@@ -789,16 +789,14 @@ pub(crate) fn deferred() -> usize {
 
 /// Returns whether this many waiting references of one thread are worth a collection.
 pub(crate) fn is_due(waiting: u64) -> bool {
-    is_due_after(waiting, || {
-        (elapsed().as_millis() as u64).saturating_sub(EPOCH.collected.get())
-    })
+    is_due_after(waiting, &EPOCH.collected, || elapsed().as_millis() as u64)
 }
 
-/// Returns what [`is_due`] does. `idle` returns the milliseconds since the last collection.
-fn is_due_after(waiting: u64, idle: impl FnOnce() -> u64) -> bool {
+/// Returns what [`is_due`] does. The last collection was at `collected`, in milliseconds as `now`.
+fn is_due_after(waiting: u64, collected: &Hint, now: impl FnOnce() -> u64) -> bool {
     // `rarely` makes a thread that seldom stores collect, too, so that it finds what holds the
     // epoch.
-    let rarely = || waiting.is_power_of_two() && idle() >= RARE_MS;
+    let rarely = || waiting.is_power_of_two() && now() >= collected.get() + RARE_MS;
     waiting != 0 && (waiting % EVERY == 0 || rarely())
 }
 
@@ -893,9 +891,11 @@ mod tests {
 
     #[test]
     fn collections_and_looks_are_due_after_numbers_and_times() {
-        let due = |idle| (0..200).filter(move |n| is_due_after(*n, || idle));
-        assert!(due(99).eq([64, 128, 192]));
-        assert!(due(100).eq([1, 2, 4, 8, 16, 32, 64, 128, 192]));
+        let collected = &Hint::new();
+        collected.set(7);
+        let due = |now| (0..200).filter(move |n| is_due_after(*n, collected, || now));
+        assert!(due(106).eq([64, 128, 192]));
+        assert!(due(107).eq([1, 2, 4, 8, 16, 32, 64, 128, 192]));
         assert_eq!(next_look(Duration::from_secs(3)), 3_250);
     }
 

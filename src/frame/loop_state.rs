@@ -374,15 +374,16 @@ mod tests {
     }
 
     #[test]
-    fn the_room_for_delayed_posts_shrinks_as_they_run() {
+    fn the_room_for_delayed_posts_shrinks_as_they_are_cancelled_or_run() {
         let proxy = LoopProxy(looper());
-        for _ in 0..500 {
-            _ = proxy.post_after(Duration::ZERO, || ()).unwrap();
-        }
-        let ran = proxy.0.run_waiting(|_| {
+        let post = |_| proxy.post_after(Duration::ZERO, || ()).unwrap();
+        let ids: Vec<_> = (0..1_500).map(post).collect();
+        let is_small = || {
             let posts = &proxy.0.timers.lock().delayed;
-            assert!(posts.capacity() <= 64 || posts.len() >= posts.capacity() / 4);
-        });
+            posts.capacity() <= 64 || posts.len() >= posts.capacity() / 4
+        };
+        assert!(ids[500..].iter().all(|id| proxy.cancel(*id) && is_small()));
+        let ran = proxy.0.run_waiting(|_| assert!(is_small()));
         assert_eq!((ran.closures, ran.panics), (500, 0));
     }
 

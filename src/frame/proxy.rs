@@ -85,8 +85,9 @@ impl LoopProxy {
         }
         let call = Arc::new(Call::new(f));
         let message = call.clone();
-        let refused = self.post(move || message.run(target)).is_err();
-        call.wait(|| refused || self.is_closed())
+        // A loop that refuses the message is closed.
+        _ = self.post(move || message.run(target));
+        call.wait(|| self.is_closed())
     }
 
     /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that

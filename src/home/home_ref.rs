@@ -394,14 +394,12 @@ impl HomelessObjects {
     /// Keeps a dead object forever, and reports it.
     #[cold]
     fn keep(&self, object: Message, home: Arc<Record>) {
-        let thin = dead_object(object);
+        let thin: Thin = object.as_raw().cast();
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
-        // SAFETY: `thin` is the node of the message that `dead_object` took apart; we still own it.
-        let message = unsafe { Message::from_raw(thin.cast()) };
         KEPT.insert(thin.addr().get(), (name, home.clone()));
         self.kept.add_shared(1);
-        let Ok(_) = self.objects.push(message) else {
+        let Ok(_) = self.objects.push(object) else {
             unreachable!("the inbox of homeless objects is never closed")
         };
         let event = Event::new(EventKind::HomeGone, current_label());

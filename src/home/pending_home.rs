@@ -140,14 +140,14 @@ impl<T> PendingHome<T> {
         let until = elapsed().saturating_add(limit);
         loop {
             let seen = self.shared.decided.ticket();
-            let outcome = self.try_get();
-            if outcome.is_some() {
-                return outcome;
+            // Reads the clock first: a value that was made in time is found.
+            let left = until.saturating_sub(elapsed());
+            if let Some(outcome) = self.try_get() {
+                return Some(outcome);
             }
             if is_own(self.home.key()) {
                 return Some(Err(NotMade::AtHome));
             }
-            let left = until.saturating_sub(elapsed());
             if left.is_zero() {
                 return None;
             }

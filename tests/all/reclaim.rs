@@ -30,6 +30,7 @@ fn those_that_wait_sleep() {
     for wait in WAITS {
         let reclaimer = Reclaimer::new("waited for").unwrap();
         let busy = hold(reclaimer.thread());
+        reclaimer.drop_later(vec![0]);
         let (tell, told) = mpsc::channel();
         let waiter = thread::spawn(move || {
             tell.send(std::fs::canonicalize("/proc/thread-self").unwrap())

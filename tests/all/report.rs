@@ -255,9 +255,13 @@ fn finish_does_not_wait_for_what_its_caller_would_have_to_do() {
     let pool = AutoreleasePool::new();
     assert_eq!(held(&finish().unwrap_err()), [("global", 1)]);
     drop(pool);
-    let looper = looper();
-    let there = looper.call(move || finish().unwrap_err()).unwrap();
+    let (looper, log) = (looper(), Log::new());
+    let probe = log.probe(0);
+    looper.post_after(HOUR, move || drop(probe)).unwrap();
+    let there = looper.call(move || (finish().unwrap_err(), log.count()));
+    let (there, dropped) = there.unwrap();
     assert_eq!(loops(&there), [("looper", "looper")]);
+    assert_eq!(dropped, 0, "the looper closes itself, after the command");
     // In a destructor that the reclaimer runs, which then ends; and in one of this thread.
     let (send, receive) = mpsc::channel();
     drop_later(on_drop(move || send.send(finish().unwrap_err()).unwrap()));
@@ -283,12 +287,12 @@ fn finish_does_not_wait_for_what_its_caller_would_have_to_do() {
 #[test]
 fn a_deadline_of_zero_asks_and_two_threads_may_finish_at_once() {
     let log = alone!();
-    let looper = looper();
+    let [looper, second] = [(); 2].map(|()| looper());
     let go = hold(looper.thread());
     looper.post(move || log.note(0)).unwrap();
     drop_later(log.probe(1));
     assert!(loops(&finish(Duration::ZERO).unwrap_err()).contains(&("looper", "looper")));
-    assert!(looper.post(|| ()).is_err());
+    assert!(looper.post(|| ()).is_err() && second.post(|| ()).is_err());
     let both = [(); 2].map(|()| thread::spawn(|| finish(LONG).is_ok()));
     thread::sleep(SHORT);
     // More work comes, for another reclaimer.

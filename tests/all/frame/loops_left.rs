@@ -80,16 +80,17 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
 fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends() {
     let log = Log::new();
     let (inner, orphan) = (log, noting(&log, 100));
-    let home = named_to_the_end("drops its loop and ends", move || {
+    // The proxy lives until the thread has ended.
+    let (home, _proxy) = named_to_the_end("drops its loop and ends", move || {
         let mut frames = quick();
-        post_all(&mut frames, &inner);
+        let proxy = post_all(&mut frames, &inner);
         // It has a pool, as in a frame, so no event is reported.
         let autoreleases = || autorelease(Ref::new(()));
         frames.proxy().post(autoreleases).unwrap();
         // This closure was not accepted by a loop.
         me().post(orphan).unwrap();
         drop(Ref::new(on_drop(move || drop(frames))));
-        thread::current().id()
+        (thread::current().id(), proxy)
     });
     assert_died(&log, &[2, 3, 0, 1], home);
     assert_eq!(dropped_posts(home), [2]);
@@ -238,21 +239,19 @@ fn a_loop_that_is_made_while_the_thread_ends_accepts_posts_of_its_closures() {
 }
 
 #[test]
-fn what_the_posts_of_a_thread_s_last_loop_autorelease_is_released() {
+fn a_loop_that_is_made_when_its_thread_accepts_nothing_more_is_closed_and_cannot_sleep() {
     let log = Log::new();
     let worker = Worker::new("worker");
     worker.run(|| drop(AutoreleasePool::new()));
-    let probe = log.probe(0);
-    // The thread releases it when it closes its inbox.
+    // The thread releases it when it has closed its inboxes.
     worker.run(me).release(Ref::new(on_drop(move || {
         let mut frames = on_demand();
         frames.tick(|_| ());
-        // It cannot sleep any more.
         frames.run(|_| Break(()));
-        let post = move || autorelease(Ref::new(probe));
-        frames.proxy().post(post).unwrap();
-        LOOP.set(Some(frames));
+        let proxy = frames.proxy();
+        let is_refused = proxy.post(|| ()).is_err();
+        log.note(u32::from(is_refused && proxy.is_closed()));
     })));
     worker.join();
-    assert_eq!(log.ids(), [0]);
+    assert_eq!(log.ids(), [1]);
 }

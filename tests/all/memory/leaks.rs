@@ -31,7 +31,7 @@ fn busy() {
     autorelease(Ref::new(1));
     let _left = manager.push();
     autoreleasepool(|pool| pool.create(String::from("text")).len());
-    let named = AutoreleasePool::named(String::from("named"));
+    let named = AutoreleasePool::named("named".repeat(20));
     named.create(2);
     let own = PoolManager::new();
     own.autorelease(Ref::new(3));

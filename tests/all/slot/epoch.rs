@@ -559,7 +559,8 @@ fn an_allocator_may_report_and_store_during_a_collection() {
         drop(late);
         global().quiesce(LONG) && is_collected
     };
-    alone!(|| assert!((0..99).any(|_| tries())));
+    // Fewer than 64: each stores 65 times, so the last store of the 64th would be due in any case.
+    alone!(|| assert!((0..60).any(|_| tries())));
 }
 
 #[test]

@@ -50,6 +50,8 @@ fn refuse() {
 
 /// Stores and loads on two threads, with drains; asserts that all objects but the last one die.
 fn use_slot(slot: &Arc<Slot<usize>>) {
+    // The reader enters the epoch later than this thread.
+    slot.store(Ref::new(0));
     let reader = thread::spawn({
         let slot = slot.clone();
         move || {
@@ -65,6 +67,8 @@ fn use_slot(slot: &Arc<Slot<usize>>) {
         drop(AutoreleasePool::new());
     }
     reader.join().unwrap();
+    // The collection of what this replaces ends the reader's right to leave fences out.
+    slot.store(Ref::new(1_000));
 }
 
 #[test]

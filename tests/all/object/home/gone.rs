@@ -1,12 +1,14 @@
 //! `HomeRef` when its home has ended or is ending, and the figures of such objects.
 
 use crate::object::home::{Homely, homely};
+use crate::support::allocator::FOREIGN;
 use crate::support::{
     Log, alone, events, fresh, fresh_to_the_end, global, here, listen, me, only_event, react,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, HomeRef, autoreleasepool};
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -135,4 +137,19 @@ fn the_event_hook_may_use_the_crate() {
         drop(objects);
         assert_eq!(KEPT.load(Ordering::Relaxed), 2);
     });
+}
+
+#[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+fn it_counts_as_kept_once_reports_can_name_it_and_before_its_event() {
+    static SEEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    alone!();
+    for object in fresh_to_the_end(|| [(); 2].map(HomeRef::new)) {
+        FOREIGN.set(Some(|| {
+            SEEN.lock().unwrap().push(global().snapshot().kept);
+        }));
+        drop(object);
+    }
+    // The first memory that the first one takes is room for names; the second one's is for the event.
+    assert_eq!(*SEEN.lock().unwrap(), [0, 2]);
 }

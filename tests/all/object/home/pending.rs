@@ -180,6 +180,30 @@ fn a_thread_without_pools_is_no_home() {
     assert_eq!(worker.run(run_inbox), 1);
     assert!(with.wait().is_ok());
     worker.join();
+    let other = Worker::new("ends without pools");
+    other.run(|| drop(Ref::new(1)));
+    let ended = global().thread_by_id(other.id()).unwrap();
+    other.join();
+    let without = HomeRef::new_on(&ended, || 7);
+    assert_eq!(without.wait().err(), Some(NotMade::HomeEnded));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "reads /proc")]
+fn a_wait_that_sleeps_ends_after_the_home() {
+    let worker = Worker::new("home");
+    let pending = HomeRef::new_on(&worker.run(me), || 5);
+    let (tell, told) = mpsc::channel();
+    let waiter = thread::spawn(move || {
+        let own = std::fs::canonicalize("/proc/thread-self").unwrap();
+        tell.send(own.join("stat")).unwrap();
+        pending.wait().err()
+    });
+    let state = told.recv().unwrap();
+    wait_until(|| std::fs::read_to_string(&state).unwrap().contains(") S "));
+    worker.join();
+    assert_eq!(waiter.join().unwrap(), Some(NotMade::HomeEnded));
 }
 
 #[test]

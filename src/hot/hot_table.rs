@@ -268,3 +268,23 @@ impl Table {
         type_info.map_or("an unknown type", |type_info| type_info.type_name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_timed_while_the_object_of_its_present_life_is_let_go() {
+        let row = Row::new();
+        let let_go = || {
+            row.begin(Thin::dangling());
+            assert!(!row.kept.is_running());
+            row.let_go();
+            row.let_go_life().unwrap()
+        };
+        let first = let_go();
+        assert!(row.kept.is_running() && row.end(first).is_some());
+        let_go();
+        assert!(row.end(first).is_none() && row.kept.is_running());
+    }
+}

@@ -117,16 +117,12 @@ fn orphan(object: &Dying) {
 pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     let mut total = 0;
     for _ in 0..ROUNDS {
-        let before = total;
-        for row in TABLE.used_rows() {
-            if let Some(object) = take_if_dead(row) {
-                total += 1;
-                release(&object);
-            }
-        }
-        if total == before {
+        let dead = TABLE.used_rows().filter_map(take_if_dead);
+        let found = dead.inspect(&mut release).count();
+        if found == 0 {
             break;
         }
+        total += found;
     }
     total
 }

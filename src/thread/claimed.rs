@@ -51,9 +51,7 @@ impl ClaimedMessages {
         let mut newest_first = self.newest_first.replace(Chain::EMPTY);
         let mut oldest_first = self.oldest_first.replace(Chain::EMPTY);
         let next = match newest_first.next() {
-            Some(message) if oldest_first.is_empty() && newest_first.is_empty() => {
-                Next::Run(message)
-            }
+            Some(message) if newest_first.is_empty() => Next::Run(message),
             Some(message) => {
                 oldest_first.push_front(message);
                 Next::Again

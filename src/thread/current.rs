@@ -147,7 +147,7 @@ pub(crate) fn enter_bounded(bound: u64) {
 #[cold]
 fn enter(c: &CurrentThread, bound: Option<u64>) {
     let Some(id) = current_id() else {
-        return enter_closed(c);
+        return enter_closed();
     };
     let record = REGISTRY.claim(|key| Arc::new(Record::new(key, bound)));
     let (key, at) = (record.key(), Arc::as_ptr(&record));
@@ -169,11 +169,11 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
 /// in the thread's teardown that perhaps nothing would call [`thread_exit`]. No other thread can
 /// send it messages or wait for it.
 #[cold]
-fn enter_closed(c: &CurrentThread) {
+fn enter_closed() {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
     key::set_own(record.key());
     words::set_current_label(current_label);
-    c.exited.set(true);
+    _ = leaving();
     REGISTRY.leave(record.key());
 }
 
@@ -194,7 +194,7 @@ fn leaving() -> Option<Arc<Record>> {
 /// Returns whether the calling thread's exit has begun. Foreign code that is called from then on
 /// may access thread-locals that have been destroyed.
 pub(crate) fn is_exiting() -> bool {
-    CURRENT.with(|c| c.exiting.get() || c.exited.get())
+    CURRENT.with(|c| c.exiting.get())
 }
 
 /// Ends the exit: look-ups no longer find the thread.

@@ -263,6 +263,10 @@ fn hot_two_releases() -> bool {
     let ((), (), at_once) = overlap(move || release(theirs), || release(mine));
     assert_eq!(take_deaths().len(), 2);
     assert_eq!(hot_unreleased(), 0);
+    // Both rows are free again.
+    drop((hot(), hot()));
+    drain();
+    assert_eq!(take_deaths().len(), 2);
     at_once
 }
 

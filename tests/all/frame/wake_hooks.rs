@@ -1,6 +1,6 @@
 //! Wake hooks: how a host with its own event loop learns that there is something to do.
 
-use crate::frame::{HOUR, log_and_loop, noting, on_demand, panics, quick, told_by};
+use crate::frame::{HOUR, enough, log_and_loop, noting, on_demand, panics, quick, told_by};
 use crate::support::{fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, FrameLoop, PoolManager, Ref, frame::LoopProxy};
 use std::cell::RefCell;
@@ -257,6 +257,28 @@ fn loop_sleeps_although_a_loop_inside_it_has_armed_the_inbox() {
     other.join().unwrap();
     // A loop that does not sleep opens pools again and again.
     let rounds = self::opened() - opened;
+    assert!(rounds < 20, "{rounds} pools opened while nothing happened");
+}
+
+#[test]
+fn a_loop_in_a_destructor_sleeps_although_a_release_waits() {
+    let mut frames = on_demand();
+    let proxy = frames.proxy();
+    proxy.thread().release(Ref::new(0));
+    let before = opened();
+    drop(Ref::new(on_drop(move || {
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(30));
+            proxy.request_frame();
+        });
+        let mut n = 0;
+        frames.run(|_| {
+            n += 1;
+            enough(n == 2)
+        });
+        other.join().unwrap();
+    })));
+    let rounds = opened() - before;
     assert!(rounds < 20, "{rounds} pools opened while nothing happened");
 }
 

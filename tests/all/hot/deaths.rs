@@ -306,6 +306,24 @@ fn a_destructor_may_review() {
 }
 
 #[test]
+fn a_review_ends_even_if_destructors_let_objects_go_for_ever() {
+    /// Limited, so that a failing test ends.
+    struct Next(u32);
+    impl Drop for Next {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                drop(hot(Next(self.0 - 1)));
+            }
+        }
+    }
+    alone!();
+    let worker = Worker::new("does not drain");
+    worker.run(|| drop(hot(Next(2_100))));
+    assert_eq!(Hot::review(), 2_048, "one in each round");
+    worker.join();
+}
+
+#[test]
 fn what_dies_before_the_exit_dies_in_it() {
     alone!();
     for when in [BeforeOurExit, FirstUse] {

@@ -29,6 +29,19 @@ fn a_budget_limits_how_many_die_and_the_rest_waits() {
 }
 
 #[test]
+fn one_that_another_thread_has_released_does_not_end_the_search_for_others() {
+    let log = alone!();
+    let (one, two) = (hot(log.probe(1)), hot(log.probe(2)));
+    let last = two.get();
+    drop((one, two));
+    AutoreleasePool::new().drain_within(Budget::Count(0));
+    assert_eq!(thread::spawn(Hot::review).join().unwrap(), 1);
+    drop(last);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.ids(), [1, 2]);
+}
+
+#[test]
 fn they_take_turns_with_entries() {
     let log = alone!();
     (100..200).for_each(|id| drop(hot(log.probe(id))));

@@ -3,13 +3,14 @@
 use super::handles::hot;
 use crate::support::allocator::left_over;
 use crate::support::{
-    Worker, alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event,
-    panic_of, wait_until,
+    Worker, alone, assert_says, events, fresh_to_the_end, global, listen, me, on_drop, only_event,
+    panic_of, react, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::hot::HotTableFull;
 use releasepool::{AutoreleasePool, Hot, Ref};
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How many objects can be hot.
@@ -110,8 +111,15 @@ fn threads_reuse_the_memory_of_those_that_have_ended() {
 #[test]
 fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     struct Kept;
+    static RAN: AtomicUsize = AtomicUsize::new(0);
     alone!();
-    listen();
+    react(|event| {
+        // The hook is not called in a destructor, where no closures run.
+        if event.kind == EventKind::HotLetGo {
+            me().post(|| ()).unwrap();
+            RAN.store(global().run_inbox(), Ordering::Relaxed);
+        }
+    });
     // One that dies at once is not.
     let other = hot(1);
     let owner = hot(Kept);
@@ -129,6 +137,7 @@ fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     assert!(all[0].type_name.unwrap().ends_with("Kept"));
     assert!(all[0].age.unwrap() >= Duration::from_secs(1));
     assert!(all[0].to_string().contains("Hot::review"));
+    assert_eq!(RAN.load(Ordering::Relaxed), 1);
     drop(reference);
     assert_eq!(Hot::review(), 1);
 }

@@ -7,11 +7,12 @@
     not(any(miri, releasepool_fences))
 ))]
 
-use crate::support::{LONG, alone, assert_says, events, global, listen};
+use crate::support::{LONG, Worker, alone, assert_says, events, global, listen};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Ref, Slot};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 /// Has the kernel refuse `membarrier` to the calling thread and those that it starts from now on.
 fn refuse() {
@@ -115,5 +116,31 @@ fn nothing_is_released_while_it_is_refused_later() {
         drop(ask);
         free.join().unwrap();
         assert!(old.upgrade().is_none());
+    });
+}
+
+#[test]
+fn it_is_only_needed_for_threads_that_have_read_since() {
+    alone!(|| {
+        listen();
+        let slot = Arc::new(Slot::new(Ref::new(0)));
+        let readers = [(); 2].map(|()| Worker::new("reads"));
+        let read = |reader: &Worker| {
+            let slot = slot.clone();
+            reader.run(move || slot.with(|_| ()));
+        };
+        // Stores an object; returns whether the one before was released.
+        let store = || {
+            slot.store(Ref::new(0));
+            global().quiesce(Duration::ZERO)
+        };
+        readers.iter().for_each(read);
+        assert!(store());
+        refuse();
+        assert!(store() && events(EventKind::FenceRefused).is_empty());
+        read(&readers[0]);
+        assert!(!store(), "released without a fence");
+        // This thread is not filtered.
+        assert!(readers[0].run(|| global().quiesce(LONG)));
     });
 }

@@ -1,8 +1,9 @@
 //! The exit of a thread with pools.
 
+use crate::frame::noting;
 use crate::hot::handles::hot;
 use crate::support::{
-    Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
+    LONG, Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
     log_to_the_end, me, named_to_the_end, on_drop, only, send,
 };
 use releasepool::event::{Event, EventKind};
@@ -123,6 +124,20 @@ fn thread_ends_and_what_was_sent_to_it_is_released_there() {
     worker.join();
     assert_eq!(log.ids(), [0, 1, 2], "in the order in which they were sent");
     assert_eq!(log.threads(), [thread; 3]);
+}
+
+#[test]
+fn a_thread_without_pools_ends_and_all_that_was_sent_to_it_becomes_orphans() {
+    let log = alone!();
+    let worker = Worker::new("has made an object");
+    let _object = worker.run(|| Ref::new(0));
+    let handle = global().thread_by_id(worker.id()).unwrap();
+    send(&handle, &log, 0..2);
+    (2..4).for_each(|id| handle.post(noting(&log, id)).unwrap());
+    worker.join();
+    assert_eq!((log.count(), global().snapshot().orphans), (0, 4));
+    assert!(global().quiesce(LONG));
+    assert_eq!(log.ids(), [0, 1, 2, 3]);
 }
 
 #[test]

@@ -173,16 +173,16 @@ fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
     let log = alone!();
     let gone = fresh_to_the_end(me);
     let mut pool = AutoreleasePool::new();
-    // The first drain puts the second orphan back as a batch, on top of what the first one's
-    // destructor has sent; the next drain ends after the only orphan of the batch.
-    let (third, after) = (log.probe(2), gone.clone());
-    gone.release(Ref::new(log.probe(1)));
-    gone.release(Ref::new(on_drop(move || after.release(Ref::new(third)))));
-    for left in [2, 1, 0] {
+    // The first drain puts two orphans back as a batch, on top of what the newest one's destructor
+    // has sent; the next drain puts back two lists, and the next one ends after the first of these.
+    let (last, after) = (log.probe(2), gone.clone());
+    send(&gone, &log, 0..2);
+    gone.release(Ref::new(on_drop(move || after.release(Ref::new(last)))));
+    for left in [3, 2, 1, 0] {
         let drained = pool.drain_within(Budget::Count(1));
         assert_eq!((drained.released, global().snapshot().orphans), (1, left));
     }
-    assert_eq!(log.ids(), [1, 2]);
+    assert_eq!(log.ids(), [1, 0, 2]);
 }
 
 #[test]
@@ -265,6 +265,26 @@ fn closures_that_pile_up_are_reported() {
         assert_eq!(events(EventKind::PostsWatermark).len(), reports);
     }
     global().run_inbox();
+}
+
+#[test]
+fn a_thread_is_woken_before_the_sender_reports_that_closures_pile_up() {
+    alone!();
+    crate::support::listen();
+    // Each closure runs the next one, so that all have begun and none has ended.
+    let thread = thread::Builder::new().stack_size(256 << 20).spawn(|| {
+        (1..9_999).for_each(|_| me().post(|| _ = global().run_inbox()).unwrap());
+        let post = || me().post(|| ()).unwrap();
+        let last = move || {
+            let _hook = global().set_inbox_hook(post);
+            post();
+        };
+        me().post(last).unwrap();
+        global().run_inbox();
+        only(&events(EventKind::PostsWatermark)).count
+    });
+    let count = thread.unwrap().join().unwrap();
+    assert_eq!(count, 10_001, "with that of the hook");
 }
 
 #[test]

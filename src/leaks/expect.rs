@@ -158,7 +158,7 @@ fn report(expectation: &Expectation, strong: usize) {
     let counted = known.as_ref().is_some_and(|known| known.is_counted);
     event = event.next_step(next_step(type_name, expectation.thin, counted));
     if let Some(known) = known {
-        let pools = labelled(known.holders);
+        let pools = labelled(known.holders.into_iter().flatten());
         if let Some(first) = pools.first() {
             event = event.pool(first.pool);
         }

@@ -414,7 +414,7 @@ impl fmt::Display for PoolHolder {
 }
 
 /// Returns the pools of `entries`, with the labels of their threads.
-pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
+pub(super) fn labelled(entries: impl IntoIterator<Item = PoolEntries>) -> Vec<PoolHolder> {
     let label = |((pool, thread), entries)| PoolHolder {
         pool,
         thread: thread_label(thread),

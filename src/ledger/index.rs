@@ -30,15 +30,15 @@ const SHARDS: usize = if cfg!(miri) { 4 } else { 64 };
 /// The number of objects that could not be recorded.
 static UNRECORDED: Counter = Counter::new();
 
-/// True if a record could not be removed when its object died. Another object, which could not be
-/// recorded, may then live at its address.
+/// True if a record could not be removed when its object died, so that another object, which could
+/// not be recorded, may live at its address; or if a record has too many pool entries.
 static STALE: Setting = Setting::new(0);
 
 /// How often a thread that is inside the ledger tries to lock an address's shard, at most.
 const PATIENCE: usize = 1_000;
 
-/// Returns whether all objects and all deaths have been recorded. Does not tell whether a thread
-/// inside the ledger has added or released pool entries, which are not recorded either.
+/// Returns whether all objects, deaths and releases of pool entries have been recorded. Does not
+/// tell whether a thread inside the ledger has added pool entries, which are not recorded either.
 pub(super) fn is_complete() -> bool {
     UNRECORDED.get() == 0 && STALE.get() == 0
 }
@@ -169,6 +169,10 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
 /// Records that a pool of this name has released `n` entries for the object. Runs no foreign code.
 pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
+    if Inside::enter().is_none() {
+        // The record keeps these entries.
+        return STALE.set(1);
+    }
     with_record(thin.addr().get(), |record| {
         let mut left = n;
         // Searches for a holder of this thread first, then for any: a thread may release entries that
@@ -213,8 +217,21 @@ mod tests {
         let pool = AutoreleasePool::new();
         let r = Ref::new(1);
         pool.autorelease(r.clone());
-        drop((pool, r));
         assert_eq!(unrecorded() - before, 1);
+        drop(inside);
+        drop(pool);
+        // A raw call with such an object is no misuse.
+        // SAFETY: of `into_raw`.
+        drop(unsafe { Ref::from_raw(Ref::into_raw(r)) });
+    }
+
+    #[test]
+    fn what_a_pool_releases_inside_the_ledger_is_not_taken_for_held() {
+        let pool = AutoreleasePool::new();
+        pool.create(0);
+        let inside = Inside::enter();
+        // Were the object's entry taken for one of an open pool, this would abort.
+        drop(pool);
         drop(inside);
     }
 }

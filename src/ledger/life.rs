@@ -3,7 +3,7 @@
 
 use super::object_name::ObjectName;
 use super::object_record::{self, BALANCED, Hidden, NewRecord, ObjectRecord, hash};
-use super::threads::{Inside, named_own_number, note_keyless_thread, own_number, thread_label};
+use super::threads::{Inside, named_own_number, note_thread, own_number, thread_label};
 use super::told::{CHECKS, ObjectDescription, RawCall, abort};
 use super::{balance, call_stack, index};
 use crate::event::words::{At, Grouped, known};
@@ -80,14 +80,15 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
 
 /// Removes the record of an object whose value is gone. Without effect if there is no record.
 pub(crate) fn died(thin: NonNull<u8>) {
-    remove(thin.addr().get(), false);
+    remove(thin.addr().get());
 }
 
-/// Removes the record of an object whose memory is about to be freed. If [`died`] has removed the
-/// record before, notes that the memory of the dead object is freed.
+/// Removes the record of an object whose memory is about to be freed, unless [`died`] has removed
+/// it. Notes that the memory of the dead object is freed.
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
-    if !remove(address, true) && NOTES_DEATHS {
+    remove(address);
+    if NOTES_DEATHS {
         with_ring(address, |ring| {
             if let Some(dead) = ring.latest(address) {
                 dead.freed = true;
@@ -96,20 +97,21 @@ pub(crate) fn freed(thin: NonNull<u8>) {
     }
 }
 
-/// Removes a record; returns whether there was one.
-fn remove(address: usize, freed: bool) -> bool {
+/// Removes a record, if there is one.
+fn remove(address: usize) {
     if NOTES_DEATHS {
-        note_keyless_thread();
+        // For the label of this thread in messages.
+        note_thread();
     }
     // Notes the death before the record is removed: another thread that checks a raw call and finds
     // no record must find the death.
     let note = |record: &ObjectRecord| {
         if NOTES_DEATHS {
-            note_dead(record, freed);
+            note_dead(record);
         }
     };
     let Some(record) = index::remove(address, note) else {
-        return false;
+        return;
     };
     if NOTES_DEATHS {
         // SAFETY: `index::remove` has passed us the record (invariant 1 of `ledger`).
@@ -124,7 +126,6 @@ fn remove(address: usize, freed: bool) -> bool {
     if flags & BALANCED != 0 {
         balance::end(address);
     }
-    true
 }
 
 // The objects that died last, for messages about misuse.
@@ -154,12 +155,7 @@ struct Ring {
 }
 
 // The lock is std's even in loom builds, as nothing yields while it is held.
-static RECENT: [Mutex<Ring>; RINGS] = [const {
-    Mutex::new(Ring {
-        dead: [None; IN_RING],
-        next: 0,
-    })
-}; RINGS];
+static RECENT: [Mutex<Ring>; RINGS] = [const { Mutex::new(Ring::EMPTY) }; RINGS];
 
 fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
     let ring = &RECENT[hash(address) as usize % RINGS];
@@ -167,7 +163,7 @@ fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
 }
 
 /// Notes an object that the calling thread has destroyed.
-fn note_dead(record: &ObjectRecord, freed: bool) {
+fn note_dead(record: &ObjectRecord) {
     let dead = Dead {
         address: record.address,
         // SAFETY: the memory can be read: callers of `died` and `freed` give it up later.
@@ -175,15 +171,23 @@ fn note_dead(record: &ObjectRecord, freed: bool) {
         site: record.site,
         created_by: record.thread,
         destroyed_by: own_number(),
-        freed,
+        freed: false,
     };
-    with_ring(record.address.get(), |ring| {
-        ring.dead[ring.next] = Some(dead);
-        ring.next = (ring.next + 1) % IN_RING;
-    });
+    with_ring(record.address.get(), |ring| ring.note(dead));
 }
 
 impl Ring {
+    const EMPTY: Self = Self {
+        dead: [None; IN_RING],
+        next: 0,
+    };
+
+    /// Remembers a dead object, in the place of the one that died first.
+    fn note(&mut self, dead: Dead) {
+        self.dead[self.next] = Some(dead);
+        self.next = (self.next + 1) % IN_RING;
+    }
+
     /// Returns the object that died last of those that the ring remembers at this address.
     fn latest(&mut self, address: usize) -> Option<&mut Dead> {
         let (newer, older) = self.dead.split_at_mut(self.next);
@@ -199,11 +203,13 @@ impl Ring {
 /// Aborts if the argument of a raw call is no live object; or, for a weak reference, if the memory
 /// of the object is known to be freed.
 ///
-/// Without effect if some object or death was not recorded: the argument might be that object.
+/// Without effect if some object or death was not recorded: the argument might be that object. Nor
+/// inside the ledger, where no record is found.
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
-    if CHECKED || index::with_record(address, |_| ()).is_some() || !index::is_complete() {
+    let is_known = index::with_record(address, |_| ()).is_some();
+    if is_known || !index::is_complete() || Inside::enter().is_none() {
         return;
     }
     let (name, thread) = (call.name(), current_label());
@@ -238,7 +244,7 @@ unsafe fn destroyed_while_held(record: &ObjectRecord) -> ! {
     // SAFETY: forwards the contract.
     let name = unsafe { ObjectName::of_record(record) }.get();
     let (at, thread) = (record.address.get(), current_label());
-    let rest = live(&Copied::of(record, Vec::new()));
+    let rest = live(&Copied::of(record));
     abort(&format!(
         "{name} at {at:#x} was destroyed while a pool holds it, so it was released more often than \
          it was retained{} (thread {thread}{rest})",
@@ -279,32 +285,31 @@ pub(crate) struct Copied {
     thread: u64,
     /// True if retains and releases of the object are counted.
     pub(crate) is_counted: bool,
-    pub(crate) holders: Vec<PoolEntries>,
+    /// An array: a `Vec` would allocate while the record is locked.
+    pub(crate) holders: [Option<PoolEntries>; object_record::HOLDERS + 1],
 }
 
 impl Copied {
-    fn of(record: &ObjectRecord, mut holders: Vec<PoolEntries>) -> Self {
-        holders.extend(self::holders(record));
+    fn of(record: &ObjectRecord) -> Self {
+        let mut holders = holders(record);
         Self {
             type_name: record.type_name,
             site: record.site,
             thread: record.thread,
             is_counted: record.flags & BALANCED != 0,
-            holders,
+            holders: std::array::from_fn(|_| holders.next()),
         }
     }
 }
 
 pub(crate) fn copied(address: usize) -> Option<Copied> {
-    // Allocates before locking the record.
-    let holders = Vec::with_capacity(object_record::HOLDERS + 1);
-    index::with_record(address, |record| Copied::of(record, holders))
+    index::with_record(address, |record| Copied::of(record))
 }
 
 fn live(object: &Copied) -> String {
     let (at, creator) = (At(known(object.site)), thread_label(object.thread));
     let mut said = format!("; created{at} by thread {creator}");
-    for &((pool, thread), entries) in &object.holders {
+    for &((pool, thread), entries) in object.holders.iter().flatten() {
         said += "; held by ";
         said += &holding(pool, &thread_label(thread), entries);
     }
@@ -331,4 +336,29 @@ pub(crate) fn here(so: &str) -> String {
         return String::new();
     }
     format!("{so} in {}", functions.join(", called by "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_remembers_the_last_deaths_and_the_latest_at_an_address() {
+        let dead = |address, destroyed_by| Dead {
+            address: Hidden::new(address),
+            // SAFETY: no namer has this type info, so no memory is read.
+            name: unsafe { ObjectName::of(NonNull::dangling(), std::ptr::null(), || "T") },
+            site: Location::caller(),
+            created_by: 0,
+            destroyed_by,
+            freed: false,
+        };
+        let (mut ring, last) = (Ring::EMPTY, IN_RING + 9);
+        (0..=last).for_each(|at| ring.note(dead(at, 1)));
+        ring.note(dead(last, 2));
+        let mut latest = |at| ring.latest(at).map(|dead| dead.destroyed_by);
+        assert!((0..11).all(|at| latest(at).is_none()));
+        assert!((11..last).all(|at| latest(at) == Some(1)));
+        assert_eq!(latest(last), Some(2));
+    }
 }

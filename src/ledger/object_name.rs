@@ -184,11 +184,16 @@ mod tests {
                 to_word: size_of::<usize>(),
             };
             let name = move |word: usize| Some(format!("{word} of class {nth}"));
+            #[cfg(feature = "leak-detection")]
+            assert!(!has_namer(places.type_info));
             // SAFETY: there is a word before the only object.
             unsafe { add_namer(places, Box::new(name)) };
             // SAFETY: the object is alive.
             let name = unsafe { ObjectName::of(thin.cast(), places.type_info, || "no name") };
             assert_eq!(name.get(), format!("5 of class {nth}"));
+            assert_eq!(name.key().1, 5);
+            #[cfg(feature = "leak-detection")]
+            assert!(has_namer(places.type_info));
         }
     }
 }

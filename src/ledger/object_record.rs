@@ -109,7 +109,8 @@ const _: () = {
 impl ObjectRecord {
     /// Returns whether a pool has an entry for the object.
     pub(super) fn is_held(&self) -> bool {
-        self.more != 0 || self.holders.iter().any(|holder| holder.entries != 0)
+        // Free places come after those in use.
+        self.more != 0 || self.holders[0].entries != 0
     }
 }
 
@@ -356,17 +357,25 @@ impl Moves {
 mod tests {
     use super::*;
     use crate::sync::thread;
+    use std::collections::HashSet;
+    use std::hash::BuildHasher;
+    use std::sync::Barrier;
 
     #[test]
     fn chunks_that_two_threads_add_at_once_are_both_found() {
         let growing = GROWING.lock().unwrap();
         let before = LEDGER.newest.get();
         static FIRST: Mutex<usize> = Mutex::new(0);
-        let other = || *FIRST.lock().unwrap() = grow().addr();
+        static BEGUN: Barrier = Barrier::new(2);
+        let other = || {
+            BEGUN.wait();
+            *FIRST.lock().unwrap() = grow().addr();
+        };
         let other = thread::spawn("other", other).unwrap();
+        BEGUN.wait();
         // Gives the other thread time to reach the lock. If that takes longer, the test still
         // passes.
-        (0..1_000).for_each(|_| thread::yield_now());
+        (0..5_000).for_each(|_| thread::yield_now());
         assert_eq!(
             LEDGER.newest.get(),
             before,
@@ -415,5 +424,72 @@ mod tests {
     fn turns_that_take_long_are_not_reported() {
         let step = WITHIN / (MOVES - 2);
         assert_eq!(reports(&mut Moves::new(1), 10 * MOVES, step), 0);
+    }
+
+    #[test]
+    fn moves_count_from_the_first_one_to_the_end_of_the_time() {
+        let first = WITHIN / 2;
+        for (last, is_reported) in [(WITHIN, true), (WITHIN + Duration::from_millis(1), false)] {
+            let mut moves = Moves::new(1);
+            assert!((1..MOVES).all(|nth| !moves.retained(1 + u64::from(nth % 2), first)));
+            assert_eq!(moves.retained(1, first + last), is_reported);
+        }
+    }
+
+    #[test]
+    fn addresses_are_spread_over_locks() {
+        let hasher = BuildHasherDefault::<AddressHasher>::new();
+        let in_map = |address| hasher.hash_one(Hidden::new(address));
+        assert_ne!(in_map(0x10), in_map(0x20));
+        assert!(!ptr::eq(stripe(0), stripe(1 << 16)));
+        // For the 16 rings of `life`; neighboring pages may share one.
+        let in_rings: HashSet<_> = (0..256).map(|page| hash(page << 12) % 16).collect();
+        assert_eq!(in_rings.len(), 16);
+    }
+
+    /// Returns the number of records in a list, none of which may have an address.
+    ///
+    /// # Safety
+    /// The list belongs to the caller.
+    unsafe fn free_in(mut list: *mut FreeRecord) -> usize {
+        let mut records = 0;
+        while !list.is_null() {
+            // SAFETY: by the contract.
+            let free = unsafe { &*list };
+            assert_eq!(free.address, 0);
+            (records, list) = (records + 1, free.next);
+        }
+        records
+    }
+
+    #[test]
+    fn a_chunk_has_many_records_and_a_record_is_used_again() {
+        // SAFETY: the new list belongs to this test.
+        assert_eq!(unsafe { free_in(grow()) }, IN_CHUNK);
+        let used = || {
+            let record = write(NewRecord {
+                address: 0x10,
+                object: ObjectDescription {
+                    type_info: ptr::null(),
+                    type_name: || "T",
+                    bytes: 0,
+                },
+                site: Location::caller(),
+                flags: 0,
+                thread: 1,
+                serial: 0,
+                frames: None,
+            });
+            // SAFETY: `write` has just returned the record.
+            _ = unsafe { take_back(record) };
+            record
+        };
+        // Another thread may take the record first, but not each time.
+        assert!((0..1_000).any(|_| used() == used()));
+        for list in &FREE {
+            let list = list.lock().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: the list is locked.
+            unsafe { free_in(list.0) };
+        }
     }
 }

@@ -53,8 +53,8 @@ static NAMED: Mutex<VecDeque<(u64, Box<str>)>> = Mutex::new(VecDeque::new());
 static NEXT_KEYLESS: Numbers = Numbers::new();
 
 local! {
-    /// The number of the calling thread, once it is known; else 0.
-    static OWN: Cell<u64> = Cell::new(0);
+    /// The number of the calling thread without a key; 0 if it has none.
+    static KEYLESS_NUMBER: Cell<u64> = Cell::new(0);
 }
 
 local! {
@@ -72,39 +72,24 @@ pub(crate) fn number(key: ThreadKey) -> u64 {
 /// and take entries.
 #[inline]
 pub(crate) fn own_number() -> u64 {
-    let known = OWN.with(Cell::get);
-    if known & KEYLESS == 0 && known != 0 {
-        return known;
-    }
-    find_own(known)
+    own_key().map_or_else(keyless_number, number)
 }
 
-/// Finds the number of the calling thread. `known` is its keyless number, or 0 if it has none yet:
-/// the thread may have got a key since.
+/// Returns the number that the calling thread has until it gets a key.
 #[cold]
-fn find_own(known: u64) -> u64 {
-    let own = match own_key() {
-        Some(key) => number(key),
-        None if known != 0 => return known,
-        None => KEYLESS | (NEXT_KEYLESS.next() + 1),
-    };
-    OWN.with(|place| place.set(own));
-    own
+fn keyless_number() -> u64 {
+    KEYLESS_NUMBER.with(|own| {
+        if own.get() == 0 {
+            own.set(KEYLESS | NEXT_KEYLESS.next());
+        }
+        own.get()
+    })
 }
 
 /// Notes the name of the calling thread. Without effect inside the ledger.
 pub(crate) fn note_thread() {
     if let Some(_inside) = Inside::enter() {
         named_own_number();
-    }
-}
-
-/// Notes the name of the calling thread if it has no key. Such a thread has no pools, so the
-/// allocation for the name never happens in the middle of a change to a pool.
-#[inline]
-pub(super) fn note_keyless_thread() {
-    if own_number() & KEYLESS != 0 {
-        note_thread();
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) fn is_own(key: ThreadKey) -> bool {
 }
 
 /// Returns the calling thread's key if it has ever been entered, also after its exit.
+#[inline]
 pub(crate) fn own_key() -> Option<ThreadKey> {
     let key = OWN.with(Cell::get);
     (key != ThreadKey::NOBODY).then_some(key)

@@ -7,6 +7,7 @@ use crate::support::{
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 struct Scene;
@@ -209,8 +210,10 @@ fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
 fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
     alone!();
     static SCENE: OnceLock<Ref<Scene>> = OnceLock::new();
+    static EVENTS: AtomicUsize = AtomicUsize::new(0);
     SCENE.get_or_init(|| Ref::new(Scene));
     releasepool::event::set_hook(Some(Box::new(|event| {
+        EVENTS.fetch_add(1, Ordering::Relaxed);
         // A name of its own, so that each event is reported.
         let next = event.name.as_deref().unwrap().parse::<u64>().unwrap() + 1;
         expect_gone(SCENE.get().unwrap(), &next.to_string());
@@ -220,4 +223,5 @@ fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
         expect_gone(SCENE.get().unwrap(), "0");
     });
     thread.join().unwrap();
+    assert_eq!(EVENTS.load(Ordering::Relaxed), 1_000);
 }

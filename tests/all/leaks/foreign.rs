@@ -1,7 +1,7 @@
 //! Foreign code that runs while the ledger works: a global allocator that uses the crate, and event
 //! hooks.
 
-use crate::support::allocator::FOREIGN;
+use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::{PAGE, alone, fresh, global, sized};
 use releasepool::{
     AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
@@ -149,6 +149,25 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
         autoreleasepool(|pool| assert_eq!(pool.autorelease(second).0, 2));
     }
     assert!(kept > 0);
+}
+
+#[test]
+fn an_allocator_may_make_raw_calls_while_a_report_is_made() {
+    thread_local! {
+        static OBJECT: Cell<*const u64> = const { Cell::new(std::ptr::null()) };
+    }
+    fn retain() {
+        // SAFETY: the object is alive; each reference is given up once.
+        unsafe {
+            Ref::increment_strong_count(OBJECT.get());
+            Ref::decrement_strong_count(OBJECT.get());
+        }
+    }
+    alone!();
+    let object = Ref::new(1);
+    OBJECT.set(Ref::as_ptr(&object));
+    with_foreign(retain, || drop(leaks::report()));
+    assert_eq!(Ref::strong_count(&object), 1);
 }
 
 #[test]

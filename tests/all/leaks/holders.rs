@@ -1,5 +1,6 @@
 //! Which pools hold an object.
 
+use crate::support::allocator::left_over;
 use crate::support::{alone, fresh, global, me};
 use releasepool::leaks::{self, LeakReport};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
@@ -71,6 +72,8 @@ fn names_of_pools_are_kept_up_to_a_limit() {
         ("level 4095", 1),
     ];
     assert_eq!(pools(&scope.report()), named(&all));
+    let leaked = left_over(9, || drop(AutoreleasePool::named("level 0")));
+    assert_eq!(leaked, 0, "a name is kept once");
 }
 
 #[test]

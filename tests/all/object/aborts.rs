@@ -238,7 +238,15 @@ fn overwrite_by(word: usize, value: *const Texture) {
 
 #[test]
 fn pointers_to_no_object_and_overwritten_headers_abort() {
-    const UI: &[&str] = &["an entry of pool \"ui\", was overwritten"];
+    const UI: &[&str] = if cfg!(feature = "leak-detection") {
+        &[
+            "the header of all::object::aborts::Texture at 0x",
+            ", an entry of pool \"ui\", was overwritten",
+            concat!("; created at ", file!(), ":"),
+        ]
+    } else {
+        &["an entry of pool \"ui\", was overwritten"]
+    };
     const BACKLOG: &[&str] = &["an entry of pool \"backlog\", was overwritten"];
     each_aborts!(&[
         ("null", &["Ref::from_raw got a null pointer"], || {
@@ -315,6 +323,14 @@ fn raw_calls_that_are_correct_pass() {
         // SAFETY: of `into_raw`.
         drop(raw.map(|raw| unsafe { Weak::from_raw(raw) }));
     }
+    // The object's death was long ago, so the ledger has forgotten it.
+    let object = Ref::new(Texture(0));
+    let raw = Ref::downgrade(&object).into_raw();
+    drop(object);
+    let others: Vec<_> = (0..20_000).map(|n| Ref::new(Texture(n))).collect();
+    drop(others);
+    // SAFETY: of `into_raw`.
+    drop(unsafe { Weak::from_raw(raw) });
     let none = Weak::<Texture>::new().into_raw();
     // SAFETY: of `into_raw`.
     drop(unsafe { Weak::from_raw(none) });
@@ -323,12 +339,28 @@ fn raw_calls_that_are_correct_pass() {
 #[cfg(feature = "leak-detection")]
 #[test]
 fn misuse_that_the_ledger_knows_aborts() {
+    /// Uses a pointer to an object that another thread has destroyed, after a call of `before`.
+    fn use_dead(before: fn()) {
+        let object = Ref::new(Texture(0));
+        let (raw, _memory) = (Ref::as_ptr(&object), Ref::downgrade(&object));
+        for (name, object) in [("eraser", object), ("other", Ref::new(Texture(1)))] {
+            let erase = move || {
+                before();
+                drop(object);
+            };
+            let thread = std::thread::Builder::new().name(name.into());
+            thread.spawn(erase).unwrap().join().unwrap();
+        }
+        // SAFETY: none: the misuse under test.
+        std::mem::forget(unsafe { Ref::from_raw(raw) });
+    }
     const DEAD: &[&str] = &[
         "Texture at 0x",
         concat!("used after its death, by Ref::from_raw at ", file!(), ":"),
         concat!("created at ", file!(), ":"),
         "destroyed by thread eraser (#",
     ];
+    const WITHOUT_KEY: &[&str] = &["destroyed by thread eraser (without a key)"];
     const FREED: &[&str] = &[
         "Texture at 0x",
         "used after its memory was freed, by Weak::from_raw at ",
@@ -339,24 +371,26 @@ fn misuse_that_the_ledger_knows_aborts() {
         "held by pool \"ui\" of thread ",
         concat!("created at ", file!(), ":"),
         "in all::object::aborts::misuse_that_the_ledger_knows_aborts",
+        ", called by ",
     ];
     const TWICE: &[&str] = &[
         "was destroyed while a pool holds it",
-        "held by pool \"outer\" of thread ",
+        "; held by pool \"outer\" of thread ",
+        "; held by pool \"middle\" of thread ",
+    ];
+    const THIRD: &[&str] = &[
+        "was destroyed while a pool holds it",
+        "; held by pool \"(further pools)\" of thread ",
     ];
     each_aborts!(&[
         ("a pointer to a dead object", DEAD, || {
-            let object = Ref::new(Texture(0));
-            let raw = Ref::as_ptr(&object);
-            let eraser = std::thread::Builder::new().name("eraser".into());
-            let erase = move || {
-                drop(AutoreleasePool::new());
-                drop(object);
-            };
-            eraser.spawn(erase).unwrap().join().unwrap();
-            // SAFETY: none: the misuse under test.
-            std::mem::forget(unsafe { Ref::from_raw(raw) });
+            use_dead(|| drop(AutoreleasePool::new()));
         }),
+        (
+            "a pointer to what a thread without a key has destroyed",
+            WITHOUT_KEY,
+            || use_dead(|| ())
+        ),
         (
             "a pointer to a box",
             &["Ref::decrement_strong_count at ", "is no object"],
@@ -382,16 +416,33 @@ fn misuse_that_the_ledger_knows_aborts() {
             unsafe { Ref::decrement_strong_count(object) };
             std::process::exit(0);
         }),
-        ("one reference in two pools", TWICE, || {
+        ("one reference in three pools", TWICE, || {
             let outer = AutoreleasePool::named("outer");
+            let middle = AutoreleasePool::named("middle");
             let raw = Ref::into_raw(Ref::new(String::new()));
             let inner = AutoreleasePool::named("inner");
-            // SAFETY: none: the misuse under test: one reference becomes two.
+            // SAFETY: none: the misuse under test: one reference becomes three.
             unsafe {
                 outer.autorelease(Ref::from_raw(raw));
+                middle.autorelease(Ref::from_raw(raw));
                 inner.autorelease(Ref::from_raw(raw));
             }
             drop(inner);
+            std::process::exit(0);
+        }),
+        ("a release of what only a third pool holds", THIRD, || {
+            let mut pools = ["first", "second", "third"].map(AutoreleasePool::named);
+            let object = Ref::new(Texture(0));
+            for pool in &pools {
+                pool.autorelease(object.clone());
+            }
+            _ = (pools[0].drain(), pools[1].drain());
+            let raw = Ref::into_raw(object);
+            // SAFETY: none: the second release is the misuse under test.
+            unsafe {
+                Ref::decrement_strong_count(raw);
+                Ref::decrement_strong_count(raw);
+            }
             std::process::exit(0);
         }),
     ]);

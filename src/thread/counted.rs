@@ -115,11 +115,11 @@ impl CountedInbox {
         sent.saturating_sub(gone)
     }
 
-    /// Returns the sum of two counts that only grow: while the sum does not change, no message is
-    /// sent and none runs.
+    /// Returns the sum of all counts. Each count only grows: while the sum does not change, no
+    /// message is sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
-        self.all_done()
-            .wrapping_add(self.shared.sent.load(Ordering::Relaxed))
+        let gone = self.all_done().wrapping_add(self.refused());
+        gone.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
     }
 
     fn all_done(&self) -> u64 {

@@ -188,8 +188,8 @@ impl Record {
         self.had_pools.set(1);
     }
 
-    /// Returns the sum for both inboxes of [`CountedInbox::activity`]: while the sum does not change,
-    /// no message is sent and none runs.
+    /// Returns the sum of the counts of both inboxes. Each count only grows: while the sum does not
+    /// change, no message is sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }

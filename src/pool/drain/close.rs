@@ -42,9 +42,9 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
         let (_, progress) = release_few(state, stack, &mut panics);
         is_over = progress != Progress::Begun;
         // Tests the pool after the releases: foreign code, which is destructors or the global
-        // allocator, may have changed it.
+        // allocator, may have changed it. It is still plain, as no code has its guard.
         let is_idle = progress == Progress::Idle && state.entries.is_empty();
-        if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
+        if is_idle && stack.is_topmost(&state.life.frame) {
             stack.pop_frame(&state.life.frame);
             stack.stats.count_closed();
             panics.expect_none();

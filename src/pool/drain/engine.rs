@@ -279,7 +279,7 @@ pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<P
     pool.unpin();
     pool.life.set_budgeted(true);
     let mut panics = FirstPanic::default();
-    let (_, drained) = run_backlog(stack, pool, &[pool], meter, Serves::All, &mut panics);
+    let (_, drained) = run_backlog(stack, pool, Some(pool), meter, Serves::All, &mut panics);
     watch::backlog(stack, pool);
     (drained, panics.into_first())
 }
@@ -289,7 +289,7 @@ pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<P
 pub(super) fn work_off(stack: &PoolStack, meter: Meter, serves: Serves) -> Outcome {
     let mut panics = FirstPanic::default();
     let before = stack.stats.released.get();
-    let (is_cut, _) = run_backlog(stack, &stack.root, &[], meter, serves, &mut panics);
+    let (is_cut, _) = run_backlog(stack, &stack.root, None, meter, serves, &mut panics);
     Outcome {
         released: (stack.stats.released.get() - before) as usize,
         panic: panics.into_first(),
@@ -313,7 +313,7 @@ pub(crate) fn empty_root_first(stack: &PoolStack, limit: Limit) -> Outcome {
 fn run_backlog(
     stack: &PoolStack,
     current: &PoolState,
-    collected: &[&PoolState],
+    collected: Option<&PoolState>,
     meter: Meter,
     serves: Serves,
     panics: &mut FirstPanic,

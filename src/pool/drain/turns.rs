@@ -50,8 +50,8 @@ pub(super) enum Own<'d> {
     Nothing,
     /// A pool, newest first.
     Plain(&'d PlainDrain<'d>),
-    /// A stack's backlog. Before each turn, the entries of these pools go to the backlog's end.
-    Backlog(&'d PoolStack, &'d [&'d PoolState]),
+    /// A stack's backlog. Before each turn, the entries of this pool go to the backlog's end.
+    Backlog(&'d PoolStack, Option<&'d PoolState>),
 }
 
 /// A drain in progress.
@@ -164,9 +164,9 @@ impl<'d> Drain<'d> {
     /// otherwise one turn could take the whole budget each time.
     fn round_of_turns(&mut self) -> (bool, bool) {
         const TURNS: usize = duties::COUNT + 1;
-        let next = self.thread.filter(|_| self.meter.is_limited());
-        let next = next.map(|thread| &thread.next_turn);
-        let first = next.map_or(0, Cell::get);
+        let next = self.thread.map(|thread| &thread.next_turn);
+        let limited = next.filter(|_| self.meter.is_limited());
+        let first = limited.map_or(0, Cell::get);
         let (mut own, mut duties) = (false, false);
         for turn in (first..TURNS).chain(0..first) {
             let was_spent = self.meter.is_spent();
@@ -174,9 +174,10 @@ impl<'d> Drain<'d> {
                 0 => own = self.own_turn(),
                 n => duties |= duties::turn(self, n - 1),
             }
-            if !was_spent && self.meter.is_spent() {
-                next.into_iter()
-                    .for_each(|next| next.set((turn + 1) % TURNS));
+            if let Some(next) = next {
+                if !was_spent && self.meter.is_spent() {
+                    next.set((turn + 1) % TURNS);
+                }
             }
         }
         (own, duties)
@@ -204,8 +205,8 @@ impl<'d> Drain<'d> {
         match self.own {
             Own::Nothing => false,
             Own::Plain(run) => run.release_all(self.panics),
-            Own::Backlog(stack, pools) => {
-                collect(stack, pools);
+            Own::Backlog(stack, pool) => {
+                collect(stack, pool);
                 // The turn makes at most as many releases as wait now: destructors may call
                 // budgeted drains, and so feed the backlog, for ever.
                 let until = self.until(stack.backlog.len());
@@ -225,11 +226,7 @@ impl<'d> Drain<'d> {
     /// Returns the total of the drain's releases at which the turn that begins now ends; without a
     /// budget, the turn may make `all` releases.
     pub(super) fn until(&self, all: usize) -> usize {
-        let most = if self.meter.is_limited() || self.serves == Serves::Share {
-            TURN
-        } else {
-            all
-        };
+        let most = if self.meter.is_limited() { TURN } else { all };
         self.meter.released().saturating_add(most)
     }
 
@@ -294,8 +291,9 @@ impl<'d> Drain<'d> {
                     stack.stats.released.add((before - entries.len()) as u64);
                 }
                 Item::Dead(objects) => {
-                    let object = objects.change(Vec::pop);
-                    object.into_iter().for_each(|o| self.destroy_queued(o));
+                    if let Some(object) = objects.change(Vec::pop) {
+                        self.destroy_queued(object);
+                    }
                 }
             }
             // Gives the pages of an empty item back at once, as nothing else would.
@@ -327,9 +325,8 @@ impl<'d> Drain<'d> {
     /// At a thread's exit, makes the root pools current: objects that destructors autorelease must not
     /// go to a forgotten pool.
     fn leave_forgotten_pools(&self) {
-        if self.serves == Serves::Exit {
-            let stacks = self.thread.into_iter().flat_map(ThreadPools::stacks);
-            stacks.for_each(PoolStack::fall_back_to_root);
+        if let (Serves::Exit, Some(thread)) = (self.serves, self.thread) {
+            thread.stacks().for_each(PoolStack::fall_back_to_root);
         }
     }
 
@@ -363,14 +360,14 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Ends the drain of a backlog: moves the entries left in its pools and the objects left in the
+    /// Ends the drain of a backlog: moves the entries left in its pool and the objects left in the
     /// queue of nested releases to the backlog. Returns how many releases are left in the backlog
     /// and in the duties that the drain served.
     pub(super) fn finish(&mut self) -> usize {
-        let Own::Backlog(stack, pools) = self.own else {
+        let Own::Backlog(stack, pool) = self.own else {
             return 0;
         };
-        collect(stack, pools);
+        collect(stack, pool);
         let dead = self.scope.take_dead();
         if !dead.is_empty() {
             stack.backlog.put_first(Item::Dead(dead.into()));
@@ -379,13 +376,11 @@ impl<'d> Drain<'d> {
     }
 }
 
-/// Moves the entries of these pools to the end of the backlog.
-fn collect(stack: &PoolStack, pools: &[&PoolState]) {
-    for pool in pools {
-        if !pool.entries.is_empty() {
-            stack
-                .backlog
-                .put_last(Item::Entries(pool.entries.take_all()));
+/// Moves the entries of the pool, if there is one, to the end of the backlog.
+fn collect(stack: &PoolStack, pool: Option<&PoolState>) {
+    if let Some(entries) = pool.map(|pool| &pool.entries) {
+        if !entries.is_empty() {
+            stack.backlog.put_last(Item::Entries(entries.take_all()));
         }
     }
 }

@@ -135,8 +135,8 @@ impl Sample {
     fn collect(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
         // Allocates before reading the first object: the global allocator is foreign code, which
         // may drain the pool.
-        let mut names: Vec<ObjectName> = Vec::with_capacity(len.min(SAMPLE));
-        let room = names.capacity().min(SAMPLE);
+        let room = len.min(SAMPLE);
+        let mut names: Vec<ObjectName> = Vec::with_capacity(room);
         look_through(&mut |thin| {
             let has_room = names.len() < room;
             if has_room {

@@ -143,6 +143,18 @@ fn each_empty_pool_that_is_closed_in_a_round_makes_a_share() {
 }
 
 #[test]
+fn a_share_is_only_a_part_of_a_pool_that_was_handed_over() {
+    let log = Log::new();
+    quick().tick(|_| {
+        let mut sent = HandoffPool::new();
+        (0..EACH as u32).for_each(|id| _ = sent.create(log.probe(id)));
+        sent.drain_on(&me());
+        drop(AutoreleasePool::new());
+        assert!(log.count() <= SHARE, "{}", log.count());
+    });
+}
+
+#[test]
 fn an_empty_pool_leaves_what_a_budget_has_left() {
     alone!();
     _ = quick().tick(|_| {

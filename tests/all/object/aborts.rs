@@ -202,6 +202,25 @@ fn exit_of_the_process_inside_a_destructor_is_orderly() {
 }
 
 #[test]
+#[cfg_attr(
+    target_env = "musl",
+    ignore = "the exit runs no thread-local destructors there"
+)]
+fn exit_of_the_process_in_a_pop_drains_what_older_entries_push() {
+    let child = child!(|| {
+        let token = global().push();
+        autorelease(Ref::new(on_drop(|| {
+            _ = global().push();
+            autorelease(Ref::new(on_drop(|| eprintln!("inner entry dies"))));
+        })));
+        autorelease(Ref::new(on_drop(|| std::process::exit(0))));
+        _ = global().pop(token);
+    });
+    child.assert_success();
+    assert_says(&child.stderr, &["inner entry dies"]);
+}
+
+#[test]
 fn exit_of_the_process_on_one_thread_while_others_go_on() {
     alone!();
     for _ in 0..3 {
@@ -284,8 +303,13 @@ fn pointers_to_no_object_and_overwritten_headers_abort() {
         }),
         ("a drain of many objects without destructors", UI, || {
             let pool = AutoreleasePool::named("ui");
-            (0..9).for_each(|n| _ = pool.create(Texture(n)));
-            overwrite(PoolRef::as_ptr(pool.create(Texture(9))));
+            (0..20).for_each(|n| _ = pool.create(Texture(n)));
+            overwrite(PoolRef::as_ptr(pool.create(Texture(20))));
+        }),
+        ("below others, with the count of one", UI, || {
+            let pool = AutoreleasePool::named("ui");
+            overwrite_by(1, PoolRef::as_ptr(pool.create(Texture(0))));
+            (0..20).for_each(|_| _ = pool.create(String::new()));
         }),
         ("a budgeted drain", BACKLOG, || {
             let mut pool = AutoreleasePool::named("ui");

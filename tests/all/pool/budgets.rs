@@ -257,6 +257,14 @@ fn objects_without_destructors_that_a_destructor_drains_belong_to_its_own_drain(
         }));
         assert_eq!(counts(pool.drain_within(Budget::All)), (1, 0));
     }
+    // So are many of two types by turns.
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| {
+        autoreleasepool(|inner| {
+            (0..10).for_each(|n| _ = (inner.create(n), inner.create('x')));
+        });
+    }));
+    assert_eq!(counts(pool.drain_within(Budget::All)), (21, 0));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::support::{
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, Looper, Ref, ThreadHandle, autorelease,
-    frame::{Frame, FrameConfig},
+    AutoreleasePool, Budget, FrameLoop, Looper, PoolManager, Ref, ThreadHandle, autorelease,
+    frame::{Frame, FrameConfig, LoopProxy},
 };
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -68,6 +68,15 @@ fn tokens() {
     autorelease(Ref::new(Endless(tokens)));
 }
 
+/// Posts itself to a loop, again and again.
+fn post(proxy: &LoopProxy) {
+    // Limited, so that a failing test ends.
+    if MADE.fetch_add(1, Ordering::Relaxed) < 200_000 {
+        let again = proxy.clone();
+        _ = proxy.post(move || post(&again));
+    }
+}
+
 /// Lets a feed go on, and forgets what it has made.
 fn begin() {
     MADE.store(0, Ordering::Relaxed);
@@ -98,11 +107,15 @@ fn ends(in_debug: usize, f: fn(Feed)) {
 
 #[test]
 fn a_drain_within_no_limit() {
-    alone!(|| ends(2, |feed| {
-        let mut pool = AutoreleasePool::new();
-        feed();
-        assert_eq!(pool.drain_within(Budget::All).remaining, 1);
-    }));
+    alone!(|| {
+        ends(2, |feed| {
+            let mut pool = AutoreleasePool::new();
+            feed();
+            assert_eq!(pool.drain_within(Budget::All).remaining, 1);
+        });
+        let told = events(EventKind::EndlessDrain);
+        assert!(told.iter().any(|event| event.count > 1_000), "{told:?}");
+    });
 }
 
 #[test]
@@ -210,18 +223,23 @@ fn the_end_of_a_thread_with_a_loop_that_hot_objects_feed() {
 }
 
 /// Ends a thread whose pools `start` feeds; returns the thread's events.
-fn end_thread(start: fn()) -> Vec<Event> {
+fn end_thread(start: impl FnOnce() + Send + 'static) -> Vec<Event> {
     events_of(fresh_to_the_end(move || {
         start();
         here()
     }))
 }
 
-/// Asserts that the drain of this pool in a thread's exit is cut off, and that an event says so and what is
-/// leaked. Returns how many events have said before that a drain does not end.
+/// Asserts that the drain of this pool in a thread's exit is cut off, that an event says so and what is
+/// leaked, and that another one reports an open pool. Returns how many events have said before that a
+/// drain does not end.
 fn is_cut_off(pool: &str, start: fn()) -> usize {
-    let events = end_thread(start);
+    let events = end_thread(move || {
+        start();
+        std::mem::forget(PoolManager::new().pool());
+    });
     let of = |kind| events.iter().filter(move |event| event.kind == kind);
+    assert_eq!(of(EventKind::OpenAtExit).count(), 1);
     let [cut] = &of(EventKind::CutOff).collect::<Vec<_>>()[..] else {
         panic!("one event: {events:?}")
     };
@@ -235,7 +253,7 @@ fn is_cut_off(pool: &str, start: fn()) -> usize {
 
 #[test]
 fn the_end_of_a_thread_whose_pools_are_fed() {
-    let cases: [(&str, fn()); 5] = [
+    let cases: [(&str, fn()); 6] = [
         ("the root pool", || {
             assert_eq!(is_cut_off("root", entries), 1);
             // The count includes the first object and 100,000 generations.
@@ -249,6 +267,16 @@ fn the_end_of_a_thread_whose_pools_are_fed() {
             assert_eq!(told, 1);
         }),
         ("a backlog", || _ = is_cut_off("backlog", backlogs)),
+        ("a loop that the exit makes", || {
+            fresh_to_the_end(|| {
+                autorelease(Ref::new(on_drop(|| {
+                    let frames = FrameLoop::new(FrameConfig::new());
+                    post(&frames.proxy());
+                    std::mem::forget(frames);
+                })));
+            });
+            assert!((100_000..100_010).contains(&made()), "{}", made());
+        }),
         ("hot objects", || {
             fresh_to_the_end(hot_objects);
             let snapshot = global().snapshot();
@@ -286,10 +314,13 @@ fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
         }),
         ("ever new token pools", || {
             is_cut_off("token", || {
+                let other = PoolManager::new();
+                let _left = [(); 2].map(|()| other.push());
                 let _token = global().push();
                 autorelease(Ref::new(Endless(tokens)));
             });
-            assert!((100_000..100_010).contains(&made()), "{}", made());
+            // 100,000, and one for each token pool, root pool and backlog of three managers.
+            assert_eq!(made(), 100_009);
         }),
         ("ever new token pools, from the root pool", || {
             is_cut_off("token", || autorelease(Ref::new(Endless(tokens))));

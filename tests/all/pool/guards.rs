@@ -1,8 +1,12 @@
 //! Guard pools and their entries.
 
-use crate::support::{Countdown, Log, assert_says, events, listen, on_drop, only_event, panic_of};
+use crate::support::{
+    Countdown, Log, assert_says, events, listen, on_drop, only_event, panic_of, totals,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool};
+use std::cell::Cell;
+use std::rc::Rc;
 
 #[test]
 fn order_is_newest_first_across_many_pages() {
@@ -24,9 +28,12 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
     pool.drain();
     assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 
-    pool.create(Countdown(1_100));
-    pool.create(Countdown(2_500));
-    assert_eq!(pool.drain(), 3_602, "reported, not cut off");
+    // Once in each drain; the tenth would be reported, too.
+    for _ in 0..5 {
+        pool.create(Countdown(1_100));
+        pool.create(Countdown(2_500));
+        assert_eq!(pool.drain(), 3_602, "reported, not cut off");
+    }
     let event = only_event(EventKind::EndlessDrain);
     assert_eq!(event.pool.as_deref(), Some("fed"));
     assert!(event.type_name.unwrap().ends_with("Countdown"));
@@ -88,6 +95,83 @@ fn generations_of_weakly_referenced_objects_and_of_those_that_panic_count_too() 
     pool.create(LoudRelay(1_200));
     assert_eq!(panic_of(|| pool.drain()), "loud");
     assert!(last_named("::LoudRelay"));
+}
+
+/// Autoreleases the next one when it is dropped, as many times as this number; then panics.
+struct LoudAtLast(u32);
+
+impl Drop for LoudAtLast {
+    fn drop(&mut self) {
+        let left = self.0.checked_sub(1).expect("the last");
+        autorelease(Ref::new(LoudAtLast(left)));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn the_last_of_999_generations_may_panic_without_a_warning() {
+    listen();
+    let mut pool = AutoreleasePool::new();
+    // Pools with few entries make some releases before they begin to count.
+    (0..100).for_each(|n| _ = pool.create(n));
+    pool.create(LoudAtLast(999));
+    assert_eq!(panic_of(|| pool.drain()), "the last");
+    assert_eq!(events(EventKind::EndlessDrain).len(), 0);
+}
+
+/// Autoreleases a chain of 500 if this number is `chain_at`, else a number; and then the next step.
+struct Step {
+    left: u32,
+    chain_at: u32,
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        let Some(left) = self.left.checked_sub(1) else {
+            return;
+        };
+        match self.left == self.chain_at {
+            true => autorelease(Ref::new(Countdown(500))),
+            false => autorelease(Ref::new(left)),
+        }
+        let chain_at = self.chain_at;
+        autorelease(Ref::new(Step { left, chain_at }));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn a_generation_is_counted_from_that_of_its_entry_whatever_was_above_that() {
+    listen();
+    // The chain begins after 101 generations, and after 599.
+    for (chain_at, told) in [(500, 0), (2, 1)] {
+        let pool = AutoreleasePool::named("steps");
+        // Pools with few entries make some releases before they begin to count.
+        (0..100).for_each(|n| _ = pool.create(n));
+        pool.create(Step {
+            left: 600,
+            chain_at,
+        });
+        drop(pool);
+        assert_eq!(events(EventKind::EndlessDrain).len(), told, "{chain_at}");
+    }
+}
+
+#[test]
+fn the_objects_of_a_drain_are_counted_in_batches() {
+    let (before, most) = (totals().destroyed, Rc::new(Cell::new(0)));
+    let mut pool = AutoreleasePool::new();
+    for n in 0..40 {
+        let most = most.clone();
+        let look = move || most.set(most.get().max(totals().destroyed - before));
+        let object = Ref::new(on_drop(look));
+        if n % 2 == 0 {
+            pool.autorelease(object.clone());
+        }
+        pool.autorelease(object);
+    }
+    assert_eq!(pool.drain(), 60);
+    assert_eq!((most.get(), totals().destroyed - before), (0, 40));
 }
 
 #[test]

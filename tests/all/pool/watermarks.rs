@@ -1,7 +1,7 @@
 //! The watermarks of guard and token pools, and of backlogs; and what events about watermarks name.
 
 use crate::support::{
-    Log, PAGE, assert_says, events, fresh, global, listen, on_drop, only_event, react,
+    Log, PAGE, assert_says, events, fresh, global, listen, me, on_drop, only_event, react, send,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, PoolManager, Ref};
@@ -47,8 +47,12 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
 #[test]
 fn a_pool_that_reaches_its_watermark_with_a_new_page_is_reported_once() {
     listen();
-    let pool = with_watermark(PAGE + 1).named_pool("exact");
-    (0..=2 * PAGE).for_each(|n| _ = pool.create(n));
+    let manager = with_watermark(PAGE + 1);
+    // A tenth report would not be held back.
+    for _ in 0..5 {
+        let pool = manager.named_pool("exact");
+        (0..=2 * PAGE).for_each(|n| _ = pool.create(n));
+    }
     assert_eq!(only_event(EventKind::PoolWatermark).count, PAGE + 1);
 }
 
@@ -296,6 +300,19 @@ fn a_growing_backlog_is_reported() {
     leave(&mut pool, 10);
     leave(&mut pool, 1);
     assert_eq!(backlog_marks(), [11, 22, 11]);
+}
+
+#[test]
+fn what_was_sent_to_the_thread_is_part_of_its_backlog() {
+    listen();
+    let (log, manager) = (Log::new(), with_backlog_watermark(10));
+    let mut pool = manager.pool();
+    for sent in [10, 1] {
+        send(&me(), &log, 0..sent);
+        leave(&mut pool, 0);
+    }
+    assert_eq!(backlog_marks(), [11]);
+    manager.drain_backlog(Budget::All);
 }
 
 #[test]

@@ -3,14 +3,16 @@
 use crate::frame::noting;
 use crate::hot::handles::hot;
 use crate::support::{
-    LONG, Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
-    log_to_the_end, me, named_to_the_end, on_drop, only, send,
+    Bomb, LONG, Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end,
+    global, here, log_to_the_end, me, named_to_the_end, on_drop, only, react, send,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{
     AutoreleasePool, HandoffPool, HomeRef, PoolManager, Ref, autorelease, drop_later,
 };
+use std::cell::Cell;
 use std::mem::forget;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `f` on a thread of this name until it has completely ended; returns the thread's events.
 fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
@@ -262,4 +264,49 @@ fn a_thread_that_exits_destroys_itself_what_it_drops_later() {
         here()
     });
     assert_eq!(log.threads(), [exit]);
+}
+
+#[test]
+fn thread_ends_and_what_the_hook_autoreleases_when_a_token_pool_is_closed_is_released() {
+    static RELEASED: AtomicUsize = AtomicUsize::new(0);
+    fresh_to_the_end(|| {
+        react(|event| {
+            if event.kind == EventKind::Panic {
+                let count = || _ = RELEASED.fetch_add(1, Ordering::Relaxed);
+                autorelease(Ref::new(on_drop(count)));
+            }
+        });
+        let _left = global().push();
+        autorelease(Ref::new(Bomb("in a token pool")));
+    });
+    assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
+}
+
+/// Panics when it is dropped, unless its number is 0.
+struct Loud(u32, Log);
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        self.1.note(self.0);
+        assert_eq!(self.0, 0, "on purpose");
+    }
+}
+
+#[test]
+fn thread_ends_and_hot_objects_that_die_while_it_reports_panics_are_released_there() {
+    thread_local!(static NEXT: Cell<Option<(u32, Log)>> = const { Cell::new(None) });
+    // This runs in a process of its own, so that no other thread releases the objects.
+    let log = alone!();
+    let home = fresh_to_the_end(move || {
+        NEXT.set(Some((1, log)));
+        react(|event| {
+            if let (EventKind::Panic, Some((id, log))) = (event.kind, NEXT.get()) {
+                NEXT.set(id.checked_sub(1).map(|id| (id, log)));
+                drop(hot(Loud(id, log)));
+            }
+        });
+        drop(hot(Loud(2, log)));
+        here()
+    });
+    assert_died(&log, &[2, 1, 0], home);
 }

@@ -168,12 +168,15 @@ fn panic_above_a_queue_the_queue_is_run_before_the_next_entry_is_released() {
 #[test]
 fn panics_above_and_in_a_queue_the_first_one_resumes() {
     listen();
-    let log = Log::new();
-    let pool = AutoreleasePool::new();
-    pool.autorelease(chain(log, loud(|id| id == 0 || id == DEPTH - 1)));
-    let first = panic_of(|| drop(pool));
-    assert_eq!(first, "link 0");
-    assert_all_died_once(log, &[]);
+    // Pools with few entries are closed in another way than others.
+    for others in [0, 100] {
+        let log = Log::new();
+        let pool = AutoreleasePool::new();
+        (0..others).for_each(|n| _ = pool.create(n));
+        pool.autorelease(chain(log, loud(|id| id == 0 || id == DEPTH - 1)));
+        assert_eq!(panic_of(|| drop(pool)), "link 0", "{others} other entries");
+        assert_all_died_once(log, &[]);
+    }
     let reported = events(EventKind::Panic);
     assert_eq!(reported.len(), 1, "the other is reported");
     assert_eq!(reported[0].message, Some(format!("link {}", DEPTH - 1)));

@@ -54,6 +54,23 @@ fn drains_of_one_take_turns_between_the_pool_and_messages() {
 }
 
 #[test]
+fn a_drain_begins_with_the_turn_after_the_one_that_spent_the_last_budget() {
+    // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
+    let log = alone!();
+    let mut pool = filled(log, 0..1);
+    pool.drain_within(Budget::Count(1));
+    let mut drain = |own, sent, budget| {
+        me().release(Ref::new(log.probe(sent)));
+        pool.create(log.probe(own));
+        pool.drain_within(budget);
+    };
+    drain(1, 2, Budget::All);
+    assert_eq!(log.ids(), [0, 1, 2], "without a budget, with its own");
+    drain(4, 3, Budget::Count(1));
+    assert_eq!(log.ids(), [0, 1, 2, 3]);
+}
+
+#[test]
 fn messages_alone_use_up_a_budget() {
     let log = Log::new();
     send(&me(), &log, 0..100);
@@ -123,6 +140,14 @@ fn sent_references_are_found_while_they_wait() {
     assert!(singles[1..].iter().all(|r| global().contains(r)));
     global().drain_backlog(Budget::All);
     assert!(!global().contains(&single) && !global().contains(&pooled));
+    // Beside what waits in the backlog.
+    me().release(other.clone());
+    let mut pool = AutoreleasePool::new();
+    pool.autorelease(pooled.clone());
+    pool.drain_within(Budget::Count(0));
+    let known = [&single, &pooled, &other].map(|r| global().contains(r));
+    assert_eq!(known, [false, true, true]);
+    global().drain_backlog(Budget::All);
 }
 
 #[test]

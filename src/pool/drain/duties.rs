@@ -278,17 +278,16 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     if let Some(attention) = mine.filter(|_| !epoch::has_deferred() || epoch::is_held()) {
         attention.clear(Attention::EPOCH);
     }
-    let claims = std::mem::replace(&mut drain.agenda.claims, is_ready);
-    drain.agenda.claims |= claims;
-    is_ready && !claims
+    drain.agenda.claims |= is_ready;
+    is_ready
 }
 
 fn epoch_is_due(pools: &ThreadPools) -> bool {
-    let waits = epoch::has_deferred();
-    if !waits {
-        pools.attention.clear(Attention::EPOCH);
+    if epoch::has_deferred() {
+        return pools.attention.is_turn();
     }
-    waits && pools.attention.is_turn()
+    pools.attention.clear(Attention::EPOCH);
+    false
 }
 
 /// Makes releases that other threads have sent to this one. An ordinary drain leaves alone the
@@ -370,10 +369,7 @@ fn release_orphans(drain: &mut Drain<'_>) -> bool {
 /// Releases objects that have died unnoticed, but no more than may be dead now: their destructors
 /// may let others die for ever.
 fn review(drain: &mut Drain<'_>) -> bool {
-    let Some(pools) = drain
-        .thread
-        .filter(|pools| pools.attention.has(Attention::REVIEW))
-    else {
+    let Some(pools) = drain.thread else {
         return false;
     };
     let until = drain.until(pools.reviews.noted(&pools.attention));

@@ -49,7 +49,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
             stack.stats.released.add(plain as u64);
             released = plain;
         }
-        plain != 0 && !is_root && is_idle(pool)
+        is_idle(pool)
     };
     if !is_over {
         let scope = ReleaseScope::enter();
@@ -86,18 +86,16 @@ fn release_rest(
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) -> (usize, bool) {
-    let pages = &stack.thread_pools().pages;
-    let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
+    let thread = stack.thread_pools();
+    let run = PlainDrain::new(&pool.entries, pool.name(), &thread.pages, scope, limit);
     run.release_all(panics);
-    // `serves_thread` implies `outermost`, which is tested first because it is quicker.
-    let may_owe = stack.thread_pools().may_have_duties(stack) || epoch::has_deferred();
-    if scope.outermost && may_owe && scope.serves_thread() {
+    if (thread.may_have_duties(stack) || epoch::has_deferred()) && scope.serves_thread() {
         // Closing a pool to which nothing was added since a drain within a budget must not make
         // remote releases.
         serve_in_drain(&run, stack, pool.life.is_budgeted(), scope, panics);
     }
     if let Err(barrier) = barrier.lower() {
-        lower(barrier, pool, stack, &run, panics);
+        lower(barrier, pool, stack, &run, scope, panics);
     }
     (run.released.get(), run.is_cut.get())
 }
@@ -110,15 +108,18 @@ fn lower(
     pool: &PoolState,
     stack: &PoolStack,
     run: &PlainDrain<'_>,
+    scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) {
     // If the pool is being popped, the caller of the drain also pops the token pools that
     // destructors have pushed, one after the other: if this drain did, pops could nest without end.
-    if !stack.is_popping(pool) {
+    while !stack.is_popping(pool) {
         leave(stack, barrier.frame(), run.limit, panics);
-        // Foreign code, such as an event's hook, may have fed the pool, which is current again.
-        while run.release_all(panics) {
-            leave(stack, barrier.frame(), run.limit, panics);
+        // Foreign code, such as an event's hook, may have queued objects, and fed the pool, which is
+        // current again.
+        let settled = scope.settle_all(panics);
+        if !run.release_all(panics) && !settled {
+            break;
         }
     }
 }

@@ -170,8 +170,28 @@ fn an_empty_pool_leaves_what_a_budget_has_left() {
             pool.drain_within(Budget::Count(1));
             drop(AutoreleasePool::new());
             assert_eq!(sent.count(), made);
+            // Nor does the drain of any other pool make the next one.
+            HandoffPool::new().drain();
+            autoreleasepool(|pool| (0..20).for_each(|n| _ = pool.create(Box::new(n))));
+            assert_eq!(sent.count(), made);
         }
     });
+}
+
+#[test]
+fn a_share_of_the_search_for_dead_objects_is_64_steps() {
+    let log = alone!();
+    let alive: Vec<_> = (0..100).map(|id| hot(log.probe(id)).get()).collect();
+    let mut frames = quick();
+    for _ in 0..10 {
+        frames.tick(|_| {
+            alive.iter().for_each(|one| drop(one.clone()));
+            drop(AutoreleasePool::new());
+            let mut pool = AutoreleasePool::new();
+            let left = pool.drain_within(Budget::Count(0)).remaining;
+            assert!(left >= 100 - 64, "{left}");
+        });
+    }
 }
 
 #[test]

@@ -312,6 +312,15 @@ fn shutdown_that_a_destructor_waits_for_in_an_answer_is_answered_with_it() {
     pool.drain();
     (0..2).for_each(|_| _ = pool.create(String::new()));
     assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
+    // One that comes during the answer waits for the next drain, which has no budget then.
+    drop(pool);
+    let again = manager.clone();
+    manager.autorelease(Ref::new(on_drop(move || ask(again))));
+    let mut pool = manager.pool();
+    ask(manager.clone());
+    pool.drain();
+    (0..2).for_each(|_| _ = pool.create(String::new()));
+    assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 0);
 }
 
 #[test]

@@ -108,6 +108,46 @@ fn an_allocator_may_fill_the_pool_that_closes_with_few_objects() {
     });
 }
 
+#[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+fn an_allocator_may_fill_a_pool_with_few_objects_at_the_end_of_its_drain() {
+    fn feed(n: u32) {
+        match n {
+            // The drain still has a list of generations, which it frees at its end.
+            0 => FOREIGN.set(Some(|| autorelease(Ref::new(0)))),
+            _ => autorelease(Ref::new(on_drop(move || feed(n - 1)))),
+        }
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(|| feed(40)));
+        assert_eq!(pool.drain(), 42);
+        assert!(FOREIGN.get().is_none() && pool.is_empty());
+    });
+}
+
+#[test]
+fn an_allocator_may_push_a_token_pool_while_an_older_one_is_about_to_be_popped() {
+    thread_local! {
+        static LOG: Log = Log::new();
+    }
+    fn push(id: u32) {
+        _ = global().push();
+        autorelease(Ref::new(LOG.with(|log| log.probe(id))));
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(|| {
+            push(0);
+            // The event about the token pool allocates.
+            FOREIGN.set(Some(|| push(1)));
+        }));
+        pool.drain();
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        assert_eq!(LOG.with(|log| log.ids()), [1, 0], "the newest first");
+    });
+}
+
 /// Pins pools with and without names, and retires what a slot had.
 fn use_slots() {
     let slot = Slot::new(Ref::new(0));

@@ -3,7 +3,9 @@
 
 mod deep;
 
-use crate::support::{Log, OnDrop, child, events, global, listen, me, on_drop, panic_of, react};
+use crate::support::{
+    Log, OnDrop, child, events, global, listen, me, on_drop, panic_of, react, totals,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -32,9 +34,11 @@ fn destructor_panics_and_what_it_autoreleased_before_is_released() {
         autorelease(Ref::new(log.probe(1)));
         panic!("after the autorelease");
     }));
+    let before = totals().released;
     assert_eq!(panic_of(|| pool.drain()), "after the autorelease");
     assert_eq!(log.ids(), [1, 0]);
     assert!(pool.is_empty());
+    assert_eq!(totals().released - before, 3);
 }
 
 /// The payload of a panic, whose destructor panics.

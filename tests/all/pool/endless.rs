@@ -4,11 +4,12 @@
 use crate::hot::handles::hot;
 use crate::support::{
     Chain, Countdown, LONG, alone, assert_says, each_alone, events, events_of, fresh,
-    fresh_to_the_end, global, here, listen, me, on_drop, react, sized,
+    fresh_to_the_end, global, here, listen, me, on_drop, only_event, react, send, sized,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, Looper, PoolManager, Ref, ThreadHandle, autorelease,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, Looper, PoolManager, Ref, ThreadHandle,
+    autorelease,
     frame::{Frame, FrameConfig, LoopProxy},
 };
 use std::sync::OnceLock;
@@ -332,6 +333,23 @@ fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
 }
 
 #[test]
+fn the_end_of_a_thread_makes_the_releases_that_were_claimed_after_its_duties_were_cut_off() {
+    let log = alone!();
+    fresh_to_the_end(move || {
+        hot_objects();
+        let me = me();
+        let frames = FrameLoop::new(FrameConfig::new());
+        let claim = move || {
+            send(&me, &log, 0..3);
+            AutoreleasePool::new().drain_within(Budget::Count(0));
+        };
+        frames.proxy().post(claim).unwrap();
+        std::mem::forget(frames);
+    });
+    assert_eq!(log.count(), 3);
+}
+
+#[test]
 fn a_drain_that_was_cut_off_releases_no_more_while_it_serves_the_thread() {
     fn entries_and_messages() {
         me().release(Ref::new(1));
@@ -392,13 +410,44 @@ fn and_an_event_says_what_feeds_it() {
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn and_the_first_objects_of_a_small_pool_do_not_count() {
-    listen();
-    for (last, told) in [(1_010, 0), (1_050, 1)] {
-        let mut pool = AutoreleasePool::new();
-        pool.create(Countdown(last));
-        pool.drain();
-        assert_eq!(events(EventKind::EndlessDrain).len(), told);
+    fn count_down(n: u32) {
+        if n > 0 {
+            autorelease(Ref::new(on_drop(move || count_down(n - 1))));
+        }
     }
+    listen();
+    let told = || events(EventKind::EndlessDrain).len();
+    // The first 32 do not count.
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| count_down(1_031)));
+    pool.drain();
+    assert_eq!(told(), 0);
+    pool.create(on_drop(|| count_down(1_032)));
+    drop(pool);
+    assert_eq!(told(), 1);
+    autorelease(Ref::new(on_drop(|| count_down(1_000))));
+    global().drain_root();
+    assert_eq!(told(), 2, "those of the root pool do");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn and_an_answer_to_shutdown_goes_on_as_long_as_other_duties_feed_the_root_pool() {
+    fn feed(n: u32) {
+        if n > 0 {
+            let next = on_drop(move || feed(n - 1));
+            drop(hot(on_drop(|| autorelease(Ref::new(next)))));
+        }
+    }
+    alone!();
+    listen();
+    autorelease(Ref::new(on_drop(|| feed(1_100))));
+    fresh(|| global().shutdown(Duration::ZERO).unwrap_err());
+    // The pool is not the current one: the root pool is.
+    HandoffPool::new().drain();
+    assert_eq!(global().snapshot().live_objects(), 0);
+    let told = only_event(EventKind::EndlessDrain);
+    assert_says(&told, &["has released hot objects"]);
 }
 
 /// The event comes before the drain's last release, after which nothing else destroys what the hook

@@ -1,6 +1,6 @@
 //! Destructors that call back into the crate during a drain.
 
-use crate::support::{Log, global, on_drop, with_log};
+use crate::support::{Log, global, me, on_drop, with_log};
 use releasepool::object::settle;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
@@ -64,6 +64,20 @@ fn destructor_closes_a_pool_that_was_current_before_the_drain() {
     // Then the pool that was current before the closed one.
     assert_eq!(drained.len(), 1);
     assert!(holder.borrow().is_none());
+}
+
+#[test]
+fn destructor_autoreleases_into_the_pool_that_is_drained_and_not_into_one_inside_it() {
+    let mut drained = AutoreleasePool::new();
+    let inside = AutoreleasePool::new();
+    for sent in 0..2 {
+        // More than few.
+        for n in 0..20 {
+            drained.create(on_drop(move || autorelease(Ref::new(n))));
+        }
+        (0..sent).for_each(|n| me().release(Ref::new(on_drop(move || autorelease(Ref::new(n))))));
+        assert_eq!((drained.drain(), inside.len()), (40 + sent, 0));
+    }
 }
 
 #[test]

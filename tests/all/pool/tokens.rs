@@ -2,8 +2,8 @@
 
 use crate::pool::nesting::open_pools;
 use crate::support::{
-    Log, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, named_to_the_end,
-    on_drop, only_event, panic_of, react, with_log,
+    Chain, Log, events, events_of, fresh, fresh_to_the_end, global, here, listen, me,
+    named_to_the_end, on_drop, only_event, panic_of, react, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
@@ -13,6 +13,7 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 
 /// Pushes a token pool when it is dropped, and autoreleases the next one into it.
@@ -45,8 +46,9 @@ fn pop_of_a_thousand_token_pools_is_not_endless() {
         autorelease(Ref::new(0));
         token
     };
-    let tokens: Vec<_> = (0..1_000).map(push).collect();
-    assert_eq!(global().pop(tokens[0]), Ok(1_000));
+    let empty = global().push();
+    (0..1_000).map(push).for_each(drop);
+    assert_eq!(global().pop(empty), Ok(1_000));
     assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 }
 
@@ -162,6 +164,7 @@ fn the_end_of_a_scope_pops_the_tokens_that_were_pushed_in_it_and_says_where() {
     ];
     for (name, scope) in SCOPES {
         with_log(|log| {
+            let outermost = global().push();
             let outer = AutoreleasePool::new();
             let line = Cell::new(0);
             scope(&|| {
@@ -170,7 +173,7 @@ fn the_end_of_a_scope_pops_the_tokens_that_were_pushed_in_it_and_says_where() {
                 std::mem::forget(AutoreleasePool::new());
             });
             assert_eq!(log.ids(), [2, 1], "{name}");
-            assert_eq!(open_pools(), 2, "{name}: the outer and the forgotten one");
+            assert_eq!(open_pools(), 3, "{name}: both outer and the forgotten one");
             autorelease(Ref::new(log.probe(3)));
             assert_eq!(outer.len(), 1, "{name}");
             for event in events(EventKind::TokenLeft) {
@@ -183,6 +186,7 @@ fn the_end_of_a_scope_pops_the_tokens_that_were_pushed_in_it_and_says_where() {
                     "{event}"
                 );
             }
+            assert_eq!(global().pop(outermost), Ok(0), "{name}");
         });
     }
 }
@@ -252,4 +256,25 @@ fn tokens_that_objects_of_the_hook_leave_open_in_a_drain_are_popped_too() {
     pool.create(on_drop(|| _ = global().push_named("the hook is told of")));
     assert_eq!(pool.drain(), 2, "the hook's object, too");
     assert_eq!(open_pools(), 1);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "a long chain takes minutes")]
+fn tokens_that_objects_push_which_the_hook_has_queued_are_popped_too() {
+    static RELEASED: AtomicU32 = AtomicU32::new(0);
+    react(|event| {
+        if event.pool.as_deref() == Some("the hook queues") {
+            let count = || _ = RELEASED.fetch_add(1, Ordering::Relaxed);
+            drop(Chain::ending_in(move || {
+                _ = global().push();
+                autorelease(Ref::new(on_drop(count)));
+            }));
+        }
+    });
+    let pool = AutoreleasePool::new();
+    // More than few.
+    (0..100).for_each(|n| _ = pool.create(n));
+    pool.create(on_drop(|| _ = global().push_named("the hook queues")));
+    drop(pool);
+    assert_eq!((RELEASED.load(Ordering::Relaxed), open_pools()), (1, 0));
 }

@@ -4,6 +4,7 @@
 
 #![cfg(not(miri))] // Miri starts no processes.
 
+use crate::hot::handles::hot;
 use crate::support::allocator::{FOREIGN, bytes};
 use crate::support::{
     LONG, Log, Probe, Worker, alone, assert_says, events, events_of, fresh_to_the_end, global,
@@ -677,6 +678,61 @@ fn a_thread_that_has_stored_once_releases_the_value_that_it_replaced() {
         let mut pool = AutoreleasePool::new();
         let is_released = (0..100).any(|_| pool.drain() == 0 && log.count() == 2);
         assert!(is_released, "by drains of an empty pool");
+    }));
+}
+
+#[test]
+fn a_thread_that_has_held_nothing_leaves_what_another_one_has_replaced() {
+    alone!(logged(|log| {
+        let slot = Arc::new(Slot::new(Ref::new(log.probe(0))));
+        let worker = Worker::new("stores");
+        let shared = slot.clone();
+        worker.run(move || {
+            let pool = AutoreleasePool::new();
+            shared.load(&pool);
+            shared.store(Ref::new(log.probe(1)));
+            // In a destructor, the end of the pin releases nothing.
+            drop(Ref::new(on_drop(move || drop(pool))));
+        });
+        let alive = hot(());
+        for _ in 0..100 {
+            // Lets the close of the pool look at the duties.
+            drop(alive.get());
+            drop(AutoreleasePool::new());
+        }
+        assert_eq!(log.count(), 0);
+        worker.run(move || assert_that_closing_releases(&log, 1));
+        worker.join();
+    }));
+}
+
+#[test]
+fn orphans_that_come_during_a_drain_wait_for_the_next() {
+    alone!(logged(|log| {
+        let gone = fresh_to_the_end(me);
+        let sender = |id| {
+            let gone = gone.clone();
+            Ref::new(on_drop(move || gone.release(Ref::new(log.probe(id)))))
+        };
+        let mut pool = AutoreleasePool::new();
+        OptionSlot::new(Some(sender(0))).store(None);
+        pool.drain();
+        assert_eq!(log.count(), 0);
+        pool.drain();
+        assert_eq!(log.count(), 1);
+        // An orphan that gives this thread the turn to advance the epoch, and a message that sends
+        // another one after that.
+        let slot = Arc::new(Slot::new(Ref::new(0)));
+        let loaded = slot.clone();
+        gone.release(Ref::new(on_drop(move || {
+            autoreleasepool(|pool| _ = loaded.load(pool));
+        })));
+        (0..16).for_each(|n| me().release(Ref::new(n)));
+        me().release(sender(1));
+        pool.drain_within(Budget::Count(100));
+        assert_eq!(log.count(), 1);
+        pool.drain();
+        assert_eq!(log.count(), 2);
     }));
 }
 

@@ -4,7 +4,7 @@ use crate::frame::{Told, quick};
 use crate::support::{LONG, Log, alone, events, global, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::pool::InboxHook;
-use releasepool::{AutoreleasePool, Budget, HomeRef, Looper, Ref, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, HomeRef, Looper, Ref, autorelease, autoreleasepool};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -208,6 +208,24 @@ fn a_backlog_does_not_call_the_hook_again_and_again() {
     assert_eq!((told.take(), run_inbox(), told.take()), (1, 1, 0));
     global().drain_backlog(Budget::All);
     assert_eq!(log.count(), 3);
+}
+
+#[test]
+fn what_run_inbox_leaves_to_others_does_not_call_the_hook_again() {
+    alone!();
+    let (told, _hook) = told();
+    elsewhere(|here| here.release(Ref::new(0)));
+    assert_eq!(told.take(), 1);
+    AutoreleasePool::new().drain_within(Budget::Count(0));
+    // A call in a destructor could not make the release that a budget has left.
+    drop(Ref::new(on_drop(|| assert_eq!(run_inbox(), 0))));
+    assert_eq!((told.take(), run_inbox(), told.take()), (0, 0, 0));
+    // Nor does any call empty the root pool, for which `shutdown` has asked.
+    autorelease(Ref::new(1));
+    elsewhere(|_| _ = global().shutdown(Duration::ZERO).unwrap_err());
+    told.take();
+    assert_eq!((run_inbox(), told.take()), (0, 0));
+    assert_eq!(global().drain_root(), 1);
 }
 
 #[test]

@@ -109,8 +109,9 @@ fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autor
     gone.release(Ref::new(log.probe(1)));
     let probe = log.probe(2);
     gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
+    gone.release(Ref::new(log.probe(3)));
     assert_eq!(pool.drain(), 1);
-    assert_eq!(log.ids(), [0, 1, 2]);
+    assert_eq!(log.ids(), [0, 1, 3, 2], "all orphans, and then the entry");
 }
 
 #[test]

@@ -101,6 +101,14 @@ fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
     let left = worker.run(|| drain_within(Budget::Count(1)));
     assert_eq!((left, log.count()), ((100, 0), 100));
     global().shutdown(SOON).unwrap();
+    worker.run(|| drop(AutoreleasePool::new()));
+    // What is sent after drains have claimed others is not asked for.
+    send(&handle, &log, 0..1);
+    worker.run(|| drain_within(Budget::Count(0)));
+    send(&handle, &log, 0..1);
+    global().shutdown(SOON).unwrap_err();
+    let left = worker.run(|| drain_within(Budget::Count(0)));
+    assert_eq!((left, log.count()), ((1, 1), 101));
 }
 
 #[test]

@@ -383,6 +383,15 @@ mod tests {
         let count = Count(AtomicU64::new(word(MAX_STRONG + 2, 0)));
         assert!(count.release().unwrap(), "it may have been the last");
         assert!(!count.was_last());
+        // Nor does one get the value.
+        let object = crate::Ref::new(7);
+        // SAFETY: the object is alive.
+        let count = unsafe { &crate::object::header::header(crate::Ref::thin(&object)).count };
+        count.0.store(word(MAX_STRONG + 2, 0), Ordering::Relaxed);
+        // SAFETY: the count has room for another handle.
+        let other = unsafe { std::ptr::read(&raw const object) };
+        assert_eq!(crate::Ref::into_inner(other), None);
+        count.0.store(word(1, 0), Ordering::Relaxed);
     }
 
     #[test]
@@ -399,7 +408,8 @@ mod tests {
         for weaks in [0, 1] {
             let count = Count(AtomicU64::new(word(1, weaks)));
             assert!(count.release().unwrap() && count.was_last());
-            if count.begin_destruction() {
+            assert_eq!(count.begin_destruction(), weaks == 0);
+            if weaks == 0 {
                 count.begin_unique_destruction();
             }
             // A raw retain, in a build without checks.

@@ -108,7 +108,7 @@ impl Nesting {
         if before == QueueMode::DeepOnly {
             self.toggle_far();
         }
-        loop {
+        while !self.is_empty() {
             while let Some(thin) = self.pop() {
                 destroyed += 1;
                 // SAFETY: the queue holds dead objects, each once (invariant 5 of `object`).
@@ -117,9 +117,6 @@ impl Nesting {
             // Frees the queue's buffer, as the thread-local has no destructor that would free it.
             // The global allocator is foreign code, and may queue objects as it frees the buffer.
             drop(self.take());
-            if self.is_empty() {
-                break;
-            }
         }
         self.mode.set(before);
         if before == QueueMode::DeepOnly {

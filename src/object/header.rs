@@ -371,3 +371,21 @@ described! {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{object_memory::Global, object_memory::ObjectType, payload::One};
+
+    #[test]
+    fn a_type_is_known_by_its_name_whichever_function_returns_it() {
+        fn another() -> &'static str {
+            type_name::<u8>()
+        }
+        let type_info = TypeInfo {
+            type_name: another,
+            ..*ObjectType::<One<u8>, Global>::TYPE_INFO
+        };
+        assert!(type_info.is_named_as::<u8>() && !type_info.is_named_as::<u16>());
+    }
+}

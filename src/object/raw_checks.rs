@@ -16,7 +16,7 @@ static HIGHEST: Counter = Counter::new();
 /// Notes the type info of a new object or foreign class, or the new type info of an object.
 #[inline(always)]
 pub(crate) fn note_type_info(type_info: &'static TypeInfo) {
-    if CHECKS && !CHECKED {
+    if CHECKS {
         let at = std::ptr::from_ref(type_info).addr() as u64;
         if HIGHEST.get() < at {
             HIGHEST.raise_shared(at);
@@ -55,14 +55,15 @@ pub(crate) unsafe fn is_intact(thin: Thin) -> bool {
     }
 }
 
-/// Checks a header before it is used; `place` says where the object was found.
+/// Checks a header before it is used, in builds with [`CHECKS`]; `place` says where the object was
+/// found.
 ///
 /// # Safety
 /// The memory of the header can be read.
 #[inline(always)]
 pub(crate) unsafe fn header_in(thin: Thin, place: impl FnOnce() -> String) {
     // SAFETY: forwards the contract.
-    if CHECKS && !unsafe { is_intact(thin) } {
+    if !unsafe { is_intact(thin) } {
         corrupt(thin, &place());
     }
 }

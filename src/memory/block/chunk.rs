@@ -419,8 +419,9 @@ unsafe fn witnessed<R>(
         // SAFETY: the contract is that of `ChunkPtr::of`.
         let chunk = unsafe { ChunkPtr::of(block.cast()) };
         let index = chunk.index_of(block.cast());
-        let witness = index.and_then(|i| chunk.owned.link_witnesses.get(i));
-        witness.into_iter().for_each(note);
+        if let Some(witness) = index.and_then(|i| chunk.owned.link_witnesses.get(i)) {
+            note(witness);
+        }
     }
     block_checks::unpoison(block.cast(), LINK_BYTES);
     let result = f(block.as_ptr());

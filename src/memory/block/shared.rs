@@ -268,9 +268,9 @@ impl AllocatorShared {
             // `block`).
             unsafe { heap.as_ref() }.add_to(&mut stats);
         }
-        // Relaxed: only a statistic.
-        let held = self.held.load(Ordering::Relaxed);
         if self.is_limited() {
+            // Relaxed: only a statistic.
+            let held = self.held.load(Ordering::Relaxed);
             stats.live_large_bytes = held.saturating_sub(stats.chunk_bytes);
         }
         stats

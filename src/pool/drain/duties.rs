@@ -566,13 +566,16 @@ mod tests {
                 assert_eq!(RELEASED.load(Ordering::Relaxed), self.0);
             }
         }
-        fn feed() -> bool {
-            autorelease(Ref::new(First(RELEASED.load(Ordering::Relaxed))));
+        fn queue() -> bool {
             drop((0..20_000).fold(None, |next, _| Some(Ref::new(Link(next)))));
             true
         }
-        let ways: [fn() -> bool; 2] = [feed, || !feed()];
-        for (foreign, entries) in ways.into_iter().cycle().zip([0, 0, 1, 1, 10, 10]) {
+        fn feed() -> bool {
+            autorelease(Ref::new(First(RELEASED.load(Ordering::Relaxed))));
+            queue()
+        }
+        let ways: [fn() -> bool; 3] = [feed, || !feed(), queue];
+        for (foreign, entries) in ways.into_iter().cycle().zip([0, 0, 0, 1, 1, 1, 40, 40, 40]) {
             FOREIGN.with(|this| this.set(foreign));
             let pool = AutoreleasePool::new();
             (0..entries).for_each(|_| _ = pool.create(Counted));

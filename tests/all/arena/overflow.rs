@@ -98,6 +98,12 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
         assert!(error.to_string().starts_with(&words));
         let result = arena.try_alloc_slice(1_000, |_| log.probe(2));
         assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
+        // A node comes before the bytes.
+        let result = arena.try_alloc_slice(1_000, |_| 0_u8);
+        assert!(matches!(
+            result,
+            Err(AllocError::OutOfMemory { layout }) if layout.align() == align_of::<usize>()
+        ));
         let result = StackAllocator::try_with_capacity(1_000);
         assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
         let fits = arena.try_alloc(5u8).unwrap();

@@ -276,6 +276,10 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
         let entries = pool.len();
         assert_eq!(pool.drain(), entries);
         assert!(weak.iter().all(|weak| weak.upgrade().is_none()));
+        // All have other references.
+        let kept = Vec::from_iter((0..20_u64).map(|i| PoolRef::retain(pool.create(i))));
+        assert_eq!(pool.drain(), 20);
+        assert!(kept.iter().map(|kept| **kept).eq(0..20));
     }
     assert_eq!(live(&blocks), (0, 0, 0));
 }
@@ -336,7 +340,8 @@ fn after_a_trim_the_block_that_was_freed_last_is_given_out_first() {
 #[test]
 fn thread_has_one_heap_of_each_allocator() {
     alone!();
-    let all = [BlockAllocator::process(), BlockAllocator::new()];
+    let [one, other] = [(); 2].map(|()| BlockAllocator::new());
+    let all = [BlockAllocator::process(), one, other];
     for _ in 0..10 {
         all.iter().for_each(|blocks| drop(Ref::new_in(1, blocks)));
     }

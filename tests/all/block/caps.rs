@@ -474,9 +474,35 @@ fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
     // Without a cap, large memory is not counted while it is in use.
     let unlimited = BlockAllocator::new();
     let _object = Ref::new_in([0_u8; 70_000], &unlimited);
-    assert_eq!(unlimited.stats().live_large_bytes, 0);
+    let stats = unlimited.stats();
+    assert_eq!((stats.live_large_bytes, stats.large_bytes), (0, 70_016));
     // Nor for a hard cap.
     let capped = BlockAllocator::builder().hard_cap(CAP).build();
     refusing(CAP, || assert!(capped.alloc(layout(CAP, 8)).is_err()));
+    assert_eq!(capped.stats().peak_bytes, 0);
     Filled::new(&capped, layout(CAP, 8), 1).free(&capped);
+}
+
+#[test]
+fn memory_counts_for_the_hard_cap_until_it_is_free() {
+    static BLOCKS: OnceLock<BlockAllocator> = OnceLock::new();
+    static LARGE: AtomicU64 = AtomicU64::new(1);
+    let capped = BlockAllocator::builder().hard_cap(CHUNK as usize).build();
+    let blocks = BLOCKS.get_or_init(|| capped);
+    // The allocator calls it when it has freed the memory.
+    let look = || {
+        let blocks = BLOCKS.get().unwrap();
+        let large = blocks.stats().live_large_bytes;
+        let is_full = blocks.alloc(layout(CHUNK as usize, 8)).is_err();
+        LARGE.store(if is_full { large } else { u64::MAX }, Ordering::Relaxed);
+    };
+    Filled::small(blocks, 1).free(blocks);
+    FOREIGN.set(Some(look));
+    assert_eq!(blocks.trim() as u64, CHUNK);
+    assert_eq!(LARGE.load(Ordering::Relaxed), 0);
+    let large = Filled::new(blocks, layout(CHUNK as usize, 8), 1);
+    FOREIGN.set(Some(look));
+    large.free(blocks);
+    assert_eq!(LARGE.load(Ordering::Relaxed), CHUNK);
+    assert_empty(blocks);
 }

@@ -82,6 +82,21 @@ fn chunks_for_a_peak_every_few_frames_are_kept() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
+fn chunks_that_are_made_after_a_trim_are_kept_for_a_whole_window() {
+    let mut frames = Frames::new();
+    let objects = PEAK / 5;
+    frames.frame(objects);
+    // Another window has begun when they are trimmed.
+    (0..60).for_each(|_| _ = frames.frame(10));
+    assert_ne!(frames.blocks.trim(), 0);
+    let peak = frames.frame(objects).chunk_bytes;
+    for _ in 0..60 {
+        assert_eq!(frames.frame(10).chunk_bytes, peak);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
 fn loopers_free_chunks_after_commands() {
     let looper = Looper::spawn("gives back").unwrap();
     let blocks = BlockAllocator::new();

@@ -64,7 +64,11 @@ fn a_request_is_answered_by_the_owners_next_drain_or_allocation() {
     for (answer, f) in answers {
         let blocks = capped(2);
         let owner = Worker::new("owner");
-        on(&owner, &blocks, |blocks| drop(fill(blocks)));
+        on(&owner, &blocks, |blocks| {
+            // The owner has a heap of the process-wide allocator, too.
+            AutoreleasePool::new().create(1);
+            drop(fill(blocks));
+        });
         // The owner has not been asked, and then has not answered.
         assert!(!is_served(&blocks) && !is_served(&blocks), "{answer}");
         owner.run(*f);

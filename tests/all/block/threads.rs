@@ -41,7 +41,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     // All blocks are allocated before any is freed, as it would be used again.
     let mut all = fill(&blocks, 196, 32);
     let in_a_frame = all.split_off(195);
-    let large = fill(&blocks, 1, 1_025);
+    let (kib, large) = (fill(&blocks, 1, 1_024), fill(&blocks, 1, 1_025));
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
         worker.run(move || free(&blocks, some));
@@ -59,14 +59,16 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
         frames.tick(|_| free(theirs, in_a_frame));
     });
     assert_eq!(inbox(), 195, "by the end of a frame");
+    on(&worker, &blocks, move |theirs| free(theirs, kib));
+    assert_eq!(inbox(), 195, "one of 1 KiB waits");
     on(&worker, &blocks, move |theirs| free(theirs, large));
-    assert_eq!(inbox(), 196, "a large one at once");
+    assert_eq!(inbox(), 197, "a large one at once, with its batch");
     free_there(1);
     worker.join();
-    assert_eq!(inbox(), 197, "by the end of the thread");
-    assert_eq!(blocks.stats().live_blocks, 197);
+    assert_eq!(inbox(), 198, "by the end of the thread");
+    assert_eq!(blocks.stats().live_blocks, 198);
     blocks.trim();
-    assert_eq!(remote(&blocks), (0, 0, 197));
+    assert_eq!(remote(&blocks), (0, 0, 198));
 }
 
 #[test]
@@ -106,16 +108,17 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn remote_frees_are_put_back_a_part_at_a_time() {
     let blocks = BlockAllocator::new();
-    let all = fill(&blocks, 3_072, 32);
+    // The newest batch has one block, so the oldest is put back in two parts.
+    let all = fill(&blocks, 3_073, 32);
     free_elsewhere(&blocks, all);
     let mut all = Vec::new();
     let mut before = 0;
-    for sorted in [1_024, 2_048, 3_072] {
+    for sorted in [1_024, 2_048, 3_072, 3_073] {
         while blocks.stats().remote_frees == before && all.len() < 10_000 {
             all.extend(fill(&blocks, 1, 32));
         }
         let stats = blocks.stats();
-        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_072 - sorted));
+        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_073 - sorted));
         before = sorted;
     }
     free(&blocks, all);
@@ -152,6 +155,14 @@ fn heap_of_a_thread_that_has_ended_is_adopted() {
     let stats = blocks.stats();
     assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 0));
     assert_eq!(stats.chunk_bytes, stats.unused_bytes);
+    // Also if a newer heap is in use.
+    let worker = Worker::new("worker");
+    let mut all = on(&worker, &blocks, |theirs| fill(theirs, 1, 32));
+    all.extend(fill(&blocks, 1, 32));
+    worker.join();
+    all.extend(fill_elsewhere(&blocks, 1));
+    assert_eq!(blocks.stats().heaps, 2);
+    free(&blocks, all);
 }
 
 #[test]

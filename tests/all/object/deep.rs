@@ -226,6 +226,36 @@ fn settle_counts_what_it_destroys() {
     assert_eq!(DEAD.get(), 6);
 }
 
+/// Calls `f` with at least so many bytes of stack in use below `top`, and few more.
+fn at_depth(top: usize, bytes: usize, f: impl FnOnce()) {
+    let here = std::hint::black_box(0_u8);
+    if top.abs_diff((&raw const here).addr()) < bytes {
+        at_depth(top, bytes, f);
+    } else {
+        f();
+    }
+    std::hint::black_box(&here);
+}
+
+#[test]
+#[cfg_attr(
+    any(miri, releasepool_asan),
+    ignore = "addresses of local variables do not tell the depth there"
+)]
+fn releases_queue_once_destructors_use_32_kib_of_stack() {
+    let log = Log::new();
+    for kib in [28, 40] {
+        let top = std::hint::black_box(0_u8);
+        let top = (&raw const top).addr();
+        let f = move || {
+            drop(chain(1));
+            log.note(settle() as u32);
+        };
+        drop(Ref::new(on_drop(move || at_depth(top, kib * 1_024, f))));
+    }
+    assert_eq!(log.ids(), [0, 1]);
+}
+
 #[test]
 fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
     let log = Log::new();

@@ -43,6 +43,12 @@ fn values_are_dropped_once_they_are_written() {
 fn what_the_object_is_known_by_follows() {
     let pool = AutoreleasePool::new();
     pool.autorelease(written(Log::new(), Ref::new_uninit()));
+    let values = [MaybeUninit::new(1_u16); 5];
+    let in_block = Ref::new_slice_in(&values, &BlockAllocator::new());
+    for slice in [Ref::<[_]>::from(values), in_block] {
+        // SAFETY: made with values.
+        pool.autorelease(unsafe { slice.assume_init() });
+    }
     let dump = pool.dump().to_string();
     assert!(dump.contains("Probe") && !dump.contains("MaybeUninit"));
 }

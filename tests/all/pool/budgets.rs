@@ -117,6 +117,10 @@ fn nested_releases_count() {
     assert_eq!(counts(global().drain_backlog(Budget::Count(30))), (30, 1));
     assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
     assert_eq!(global().drain_backlog(Budget::All).released, 1);
+    // However many one destructor makes.
+    pool.create(Vec::from_iter((0..40).map(|id| Ref::new(log.probe(id)))));
+    assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 40));
+    assert_eq!(global().drain_backlog(Budget::All).released, 40);
 }
 
 #[test]

@@ -89,12 +89,12 @@ pub mod parts {
     pub fn retire_and_adopt(r: Ref<impl Send + Sync>) {
         // SAFETY: the reference `r` is given up here, and its object may be sent to other threads.
         unsafe { pin::retire(Ref::into_payload(r).cast()) };
-        pin::collect_here();
+        epoch_collect();
     }
 
     /// Collects what slots have retired; releases nothing. Returns whether any release is ready.
     pub fn epoch_collect() -> bool {
-        pin::collect_here()
+        ORPHANS.has_releases() || epoch::has_deferred() && retired::collect()
     }
 
     /// Pins a pool, as its first load from a slot does.

@@ -131,34 +131,39 @@ fn look_up() -> Option<NearReclaimer> {
 /// Starts a reclaimer, unless another thread has just done so.
 fn start() -> Option<(u64, Arc<Started>)> {
     // Makes the reclaimer without the lock, as that runs the global allocator and another thread.
-    let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
-        Arc::new(Started {
-            reclaimer,
-            before: None,
-        })
-    });
-    let mut process = PROCESS.lock();
-    if !process.is_running {
-        process.has_failed = new.is_none();
-        if let Some(started) = new.as_mut().and_then(Arc::get_mut) {
-            started.before = process.latest.take();
-            process.latest = new.take();
-            process.is_running = true;
-            process.started_count += 1;
-            RUNNING.set(process.started_count);
-        }
-    }
-    let found = process.number_and_reclaimer();
-    drop(process);
-    // Drops a reclaimer that was not needed, and waits for its thread.
-    drop(new);
-    found
+    let new = Reclaimer::new("reclaimer").ok();
+    let before = None;
+    let mut new = new.map(|reclaimer| Arc::new(Started { reclaimer, before }));
+    // One that is not needed is dropped without the lock, too, as that waits for its thread.
+    PROCESS.lock().install(&mut new)
 }
 
 impl Process {
     /// Returns whether the calling thread is that of a reclaimer of the process.
     fn is_own_thread(&self) -> bool {
         chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
+    }
+
+    /// Makes `new` the reclaimer that runs, unless one runs already. Returns the one that runs.
+    fn install(&mut self, new: &mut Option<Arc<Started>>) -> Option<(u64, Arc<Started>)> {
+        if !self.is_running {
+            self.has_failed = new.is_none();
+            if let Some(started) = new.as_mut().and_then(Arc::get_mut) {
+                started.before = self.latest.take();
+                self.latest = new.take();
+                self.is_running = true;
+                self.started_count += 1;
+                RUNNING.set(self.started_count);
+            }
+        }
+        self.number_and_reclaimer()
+    }
+
+    /// Makes threads send no more to the reclaimer that runs. Returns the latest reclaimer.
+    fn stop(&mut self) -> Option<Arc<Started>> {
+        RUNNING.set(0);
+        self.is_running = false;
+        self.latest.clone()
     }
 
     fn number_and_reclaimer(&self) -> Option<(u64, Arc<Started>)> {
@@ -279,21 +284,14 @@ pub fn finish_drops(deadline: Duration) -> bool {
 /// the thread of each reclaimer that has not ended, and what waits for it.
 pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     let until = elapsed().saturating_add(deadline);
-    let latest = {
-        let mut process = PROCESS.lock();
-        RUNNING.set(0);
-        process.is_running = false;
-        process.latest.clone()
-    };
+    let latest = PROCESS.lock().stop();
     forget_reclaimer();
     let mut left: Vec<_> = chain(latest.as_ref()).collect();
     left.retain(|reclaimer| !reclaimer.finish(until.saturating_sub(elapsed())));
     if left.is_empty() {
-        let mut process = PROCESS.lock();
+        let is_it = |now: &mut Arc<_>| latest.as_ref().is_some_and(|it| Arc::ptr_eq(it, now));
         // No destructor runs under the lock: `latest` refers to what is removed, too.
-        process
-            .latest
-            .take_if(|now| latest.as_ref().map(Arc::as_ptr) == Some(Arc::as_ptr(now)));
+        PROCESS.lock().latest.take_if(is_it);
     }
     let pending = |left: &Reclaimer| (left.thread().key(), left.pending());
     left.into_iter().map(pending).collect()

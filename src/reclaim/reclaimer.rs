@@ -206,15 +206,16 @@ impl Reclaimer {
         let until = elapsed().saturating_add(timeout);
         let left = || until.saturating_sub(elapsed());
         let is_idle = || self.thread().0.releases.waiting() == 0;
-        loop {
-            let all = self.proxy.run_within(left(), destroy_all)
-                || (self.proxy.is_closed() && self.state.room.has_ended_within(left()));
-            if is_idle() || !all {
-                return is_idle();
+        let runs = || self.proxy.run_within(left(), destroy_all);
+        // A reclaimer that was told to end refuses the closure, and destroys all before it ends.
+        while runs() || self.state.room.has_ended_within(left()) {
+            if is_idle() {
+                return true;
             }
             // A sender may have counted its value, and not sent it yet.
             yield_now();
         }
+        is_idle()
     }
 
     /// Tells the reclaimer to destroy all that waits and to end, and waits for its thread, for

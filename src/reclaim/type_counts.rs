@@ -70,7 +70,7 @@ impl TypeCounts {
         // The upper six bits of the product, as there are 64 places.
         let hash = (name as usize as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
         let first = hash as usize;
-        for index in (first..TYPES).chain(0..first).take(PROBES) {
+        for index in (first..first + PROBES).map(|place| place % TYPES) {
             let owner = self.sent[index].name.get_or_init(|| name);
             if fn_addr_eq(*owner, name) {
                 return index;
@@ -117,6 +117,7 @@ mod tests {
         strings.into_iter().for_each(|index| counts.done(index));
         assert_eq!(counts.waiting(), [("u32", 1)]);
         let full = TypeCounts::new();
+        full.sent[0].name.get_or_init(|| name_of::<u32>);
         for count in &full.sent[..TYPES] {
             count.name.get_or_init(|| name_of::<()>);
         }
@@ -124,13 +125,28 @@ mod tests {
         full.sent::<Numbered<2>>();
         assert_eq!(full.waiting(), [("other types", 2)]);
         // Makes two places of one type, as if the compiler had made two functions for it.
-        (1..=2).for_each(|n| full.sent[n].sent.add_shared(n as u64));
-        assert_eq!(full.waiting(), [("()", 3), ("other types", 2)]);
+        (0..=2).for_each(|n| full.sent[n].sent.add_shared(n.max(1) as u64));
+        assert_eq!(full.waiting(), [("()", 3), ("other types", 2), ("u32", 1)]);
         macro_rules! send {
             ($($n:literal)*) => { $(counts.sent::<Numbered<$n>>();)* };
         }
         // Sends values of nine types: more than the [`PROBES`] places that are tried for one type.
         send!(1 2 3 4 5 6 7 8 9);
         assert_eq!(counts.waiting().len(), 10);
+    }
+
+    #[test]
+    fn eight_places_are_tried_for_a_type() {
+        let name: NameOf = name_of::<u32>;
+        let first = TypeCounts::new().find(name);
+        for (free, found) in [(7, (first + 7) % TYPES), (8, TYPES)] {
+            let counts = TypeCounts::new();
+            for (n, count) in counts.sent.iter().enumerate() {
+                if n != (first + free) % TYPES {
+                    count.name.get_or_init(|| name_of::<()>);
+                }
+            }
+            assert_eq!(counts.find(name), found);
+        }
     }
 }

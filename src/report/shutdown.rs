@@ -265,7 +265,6 @@ impl PoolManager {
         if in_destructor() {
             return false;
         }
-        pin::collect_here();
         let mut any =
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run()));
@@ -281,20 +280,18 @@ impl PoolManager {
             let records = REGISTRY.all();
             let before = self.activity(&records);
             let snapshot = self.snapshot_of(&records);
-            let orphans = snapshot.orphans;
             let hot = review::unreleased();
             // If figures have changed, a destructor may have passed work on to a place that this
             // look had read already; or to a thread that `records` lacks. Model: shutdown_entered.
             let is_settled = self.activity(&REGISTRY.all()) == before;
-            let is_held = snapshot.threads.iter().any(holds) || orphans > 0 || hot > 0;
-            if is_held || is_settled {
-                let holders = snapshot.threads.into_iter().filter(holds).collect();
-                return Look {
-                    holders,
-                    orphans,
-                    hot,
-                    is_settled: true,
-                };
+            let look = Look {
+                orphans: snapshot.orphans,
+                holders: snapshot.threads.into_iter().filter(holds).collect(),
+                hot,
+                is_settled: true,
+            };
+            if is_settled || !look.is_done() {
+                return look;
             }
         }
         Look {
@@ -414,9 +411,24 @@ impl PoolManager {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::snapshot::Totals;
+    use crate::thread::key::ThreadKey;
 
     #[test]
     fn a_report_counts_what_is_left() {
+        let holder = |pool: &str| EpochHolder {
+            thread: "main (#0.1)".to_owned(),
+            pool: pool.to_owned(),
+        };
+        let thread = |open_pools: usize| ThreadSnapshot {
+            key: ThreadKey::new(open_pools as u32, 1),
+            name: None,
+            open_pools,
+            root_entries: 0,
+            backlog: 0,
+            inbox: 0,
+            totals: Totals::default(),
+        };
         let mut report = ShutdownReport {
             released: 1,
             holders: Vec::new(),
@@ -433,5 +445,15 @@ mod tests {
         );
         (report.orphans, report.hot) = (0, 1);
         assert!(report.to_string().starts_with("not shut down"));
+        report.epoch_holders = vec![holder("one"), holder("two")];
+        report.holders = vec![thread(1), thread(0)];
+        assert_eq!(
+            report.to_string(),
+            "not shut down after 0ns: 1 entry released, 1 dead hot object not released\
+             \n  thread main (#0.1), pool \"one\" has loaded from a slot: drain or drop it\
+             \n  thread main (#0.1), pool \"two\" has loaded from a slot: drain or drop it\
+             \n  thread #1.1 holds 1 open pool\
+             \n  thread #0.1 keeps sending messages"
+        );
     }
 }

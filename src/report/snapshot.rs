@@ -289,3 +289,48 @@ impl ThreadSnapshot {
         words::label(self.name.as_deref(), self.key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_and_the_totals_are_those_of_all_threads() {
+        let totals = |n| Totals {
+            pools_pushed: n,
+            autoreleased: 3 * n,
+            released: 2 * n,
+            created: 7 * n,
+            destroyed: 5 * n,
+            handed_over: 4 * n,
+        };
+        let thread = |n: u32| ThreadSnapshot {
+            key: ThreadKey::new(n, 1),
+            name: None,
+            open_pools: 1,
+            root_entries: 2,
+            backlog: 3,
+            inbox: 4,
+            totals: totals(n.into()),
+        };
+        let snapshot = Snapshot {
+            threads: vec![thread(2), thread(4)],
+            departed: totals(1),
+            orphans: 1,
+            kept: 2,
+            hot_objects: 3,
+            hot_let_go: 4,
+        };
+        assert_eq!(snapshot.totals().to_string(), totals(7).to_string());
+        let text = snapshot.to_string();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = [
+            "14 live objects, 1 orphans, 2 kept, 3 hot, 4 of them let go",
+            "thread open root backlog inbox pushed autoreleased released created destroyed handed over",
+            "#2.1 1 2 3 4 2 6 4 14 10 8",
+            "#4.1 1 2 3 4 4 12 8 28 20 16",
+            "(ended) 1 3 2 7 5 4",
+        ];
+        assert_eq!(text.lines().map(words).collect::<Vec<_>>(), expected);
+    }
+}

@@ -2,6 +2,7 @@
 //! process.
 
 use crate::frame::{died_on, hold, id_of};
+use crate::support::allocator::{allocations, bytes, left_over};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
     LONG, Log, Probe, alone, assert_died, assert_says, events, events_of, fresh_to_the_end, listen,
@@ -12,13 +13,14 @@ use releasepool::reclaim::{Full, Later, PendingDrops, ReclaimerBuilder, WhenFull
 use releasepool::reclaim::{finish_drops, try_drop_later};
 use releasepool::{
     AutoreleasePool, HandoffPool, HomeRef, PoolManager, Reclaimer, Ref, ThreadHandle, drop_later,
+    finish,
 };
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WAITS: [fn(&Reclaimer) -> bool; 3] =
     [|r| r.barrier(), |r| r.wait_idle(LONG), |r| r.finish(LONG)];
@@ -236,7 +238,8 @@ fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
     let go = hold(reclaimer.thread());
     reclaimer.drop_later_weighed((), usize::MAX - 1);
     reclaimer.drop_later_weighed((), 5);
-    assert!(reclaimer.pending().bytes >= 1 << 31);
+    let largest = (usize::MAX as u64 - 1).min(1 << 40);
+    assert_eq!(reclaimer.pending().bytes, largest + 5);
     drop(go);
     assert!(reclaimer.barrier());
     assert_eq!(reclaimer.pending().bytes, 0);
@@ -297,6 +300,8 @@ fn in_a_threads_teardown_and_after_the_end_values_are_destroyed_at_once() {
     assert_eq!((back.0.id, back.1, log.count()), (7, [7; 1_000], 3));
     reclaimer.drop_later(back);
     reclaimer.drop_later_weighed(log.probe(8), 8);
+    let large = || reclaimer.drop_later([0_u8; 10_000]);
+    assert_eq!(allocations(large), 0, "it makes no message");
     assert!(reclaimer.barrier() && reclaimer.wait_idle(LONG) && reclaimer.finish(LONG));
     assert_nothing_pending(&reclaimer);
     assert_eq!(
@@ -310,9 +315,11 @@ fn a_reclaimer_is_busy_while_anything_waits() {
     let reclaimer = reclaimer();
     let is_busy = || !reclaimer.pending().busy.is_zero();
     for _ in 0..2 {
+        let start = Instant::now();
         wait_until(|| !is_busy());
         let go = hold(reclaimer.thread());
         wait_until(is_busy);
+        assert!(reclaimer.pending().busy <= start.elapsed());
         drop(go);
     }
 }
@@ -388,6 +395,39 @@ fn barrier_waits_for_all_that_a_value_owns() {
     assert_eq!(log.count() as u32, CHAINS + 1);
 }
 
+/// Sends a value from another thread, and waits until it is sent.
+fn send_from_elsewhere<T: Send + 'static>(to: &Arc<Reclaimer>, value: T) {
+    let to = to.clone();
+    let sender = thread::spawn(move || to.drop_later(value));
+    sender.join().unwrap();
+}
+
+#[test]
+fn wait_idle_waits_for_what_a_destructor_has_sent_meanwhile() {
+    let log = Log::new();
+    let reclaimer = Arc::new(reclaimer());
+    let thread = reclaimer.thread();
+    let posts = || {
+        let snapshot = PoolManager::global().snapshot();
+        snapshot.thread(thread.key()).unwrap().inbox
+    };
+    let go = hold(thread);
+    let [first, second, third] = [(); 3].map(|()| reclaimer.clone());
+    let sends = on_drop(move || send_from_elsewhere(&first, log.probe(0)));
+    let before_it = move || send_from_elsewhere(&second, sends);
+    thread.post(before_it).unwrap();
+    let before = posts();
+    let waiting = thread::spawn(move || third.wait_idle(LONG));
+    wait_until(|| posts() > before);
+    let (go_on, wait) = mpsc::channel::<()>();
+    thread.post(move || _ = wait.recv()).unwrap();
+    drop(go);
+    // Time to see that there is another value.
+    thread::sleep(Duration::from_millis(20));
+    drop(go_on);
+    assert!(waiting.join().unwrap() && log.count() == 1);
+}
+
 /// pnpm#14498: the process may end before a detached thread has dropped what was sent to it, so values that
 /// flush, unlock or signal must not be.
 #[test]
@@ -413,18 +453,26 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
     let mut died_here: Vec<_> = deaths.map(|(id, thread)| (id, thread == here)).collect();
     died_here.sort_unstable();
     assert!((0..5).map(|id| (id, id == 1)).eq(died_here));
-    // A destructor that waits, and two values behind it.
-    let (send, receive) = mpsc::channel::<()>();
-    drop_later(on_drop(move || _ = receive.recv()));
+    // A destructor that waits, and two values behind it; then another reclaimer.
+    let wait_first = || {
+        let (send, receive) = mpsc::channel::<()>();
+        drop_later(on_drop(move || _ = receive.recv()));
+        send
+    };
+    let first = wait_first();
     (5..7).for_each(|n| drop_later(log.probe(n)));
     assert!(!finish_drops(Duration::from_millis(20)));
-    let [event] = &events(EventKind::DropsLeft)[..] else {
-        panic!("one event")
+    let second = wait_first();
+    assert!(!finish_drops(Duration::ZERO));
+    let [event, of_both] = &events(EventKind::DropsLeft)[..] else {
+        panic!("two events")
     };
-    let figures = (event.count, event.types[0]);
-    assert_eq!(figures, (3, ("all::support::Probe", 2)));
+    let figures = (event.count, event.sampled, event.types[0]);
+    assert_eq!(figures, (3, 3, ("all::support::Probe", 2)));
     assert_says(&event, &["3 values have not been destroyed"]);
-    drop(send);
+    let figures = (of_both.count, of_both.sampled, of_both.types.len());
+    assert_eq!(figures, (4, 4, 3));
+    drop((first, second));
     assert!(finish_drops(LONG));
     assert_eq!(log.count(), 7);
 }
@@ -479,6 +527,12 @@ fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
     alone!();
     listen();
     let first = destroyer();
+    let (tell, told) = mpsc::channel();
+    drop_later(on_drop(move || {
+        tell.send(finish_drops(Duration::ZERO)).unwrap();
+    }));
+    assert!(!told.recv().unwrap());
+    assert_eq!(destroyer(), first, "it was not told to end");
     let (go, goes) = mpsc::channel::<()>();
     let (send, receive) = mpsc::channel();
     drop_later(on_drop(move || {
@@ -570,6 +624,69 @@ fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_
     assert!(finish_drops(LONG));
     let count = |id| log.ids().iter().filter(|seen| **seen == id).count();
     assert_eq!((count(0), count(1)), (3, 6));
+}
+
+#[test]
+fn values_that_are_sent_in_the_exit_of_a_thread_are_destroyed_there() {
+    let log = alone!();
+    let reclaimer = Arc::new(reclaimer());
+    let to = reclaimer.clone();
+    let ended = fresh_to_the_end(move || {
+        // In the root pool, which the exit empties.
+        PoolManager::global().autorelease(Ref::new(on_drop(move || {
+            to.drop_later(log.probe(0));
+            drop_later(log.probe(1));
+        })));
+        thread::current().id()
+    });
+    assert_died(&log, &[0, 1], ended);
+    let threads = PoolManager::global().threads().into_iter();
+    let reclaimers = threads.filter(|thread| thread.name() == Some("reclaimer"));
+    assert_eq!(reclaimers.count(), 1, "that of the process was not started");
+}
+
+#[test]
+fn a_closure_that_the_reclaimer_of_the_process_runs_is_no_value_that_is_left() {
+    alone!();
+    listen();
+    let reclaimer = PoolManager::global().thread_by_id(destroyer()).unwrap();
+    let go = hold(&reclaimer);
+    assert!(finish_drops(Duration::ZERO));
+    let left = finish(Duration::ZERO).unwrap_err();
+    assert_eq!((left.loops.len(), left.drops.len()), (1, 0), "{left}");
+    assert!(events(EventKind::DropsLeft).is_empty());
+    drop(go);
+    assert!(finish_drops(LONG));
+}
+
+#[test]
+fn reclaimers_of_the_process_and_threads_that_have_used_them_leave_nothing_behind() {
+    const TIMES: usize = 200;
+    alone!();
+    let send_and_finish = || {
+        drop_later(());
+        thread::spawn(|| drop_later(())).join().unwrap();
+        assert!(finish_drops(LONG));
+    };
+    // A reclaimer has more than two kilobytes; lists and caches may grow a little.
+    assert!(left_over(TIMES, send_and_finish) < 1_000 * TIMES as isize);
+    drop_later(());
+    assert!(thread::spawn(|| finish_drops(LONG)).join().unwrap());
+    let before = bytes();
+    assert!(finish_drops(Duration::ZERO));
+    assert!(bytes() < before, "this thread has forgotten it");
+}
+
+#[test]
+#[cfg(not(feature = "leak-detection"))] // The ledger allocates, too.
+fn a_thread_finds_the_reclaimer_of_the_process_again_without_an_allocation() {
+    const TIMES: usize = 1_000;
+    alone!();
+    let send = || (0..TIMES).for_each(|_| drop_later(()));
+    send();
+    // Of some chunks of blocks at most.
+    assert!(allocations(send) < TIMES / 2);
+    assert!(finish_drops(LONG));
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use crate::frame::{HOUR, hold, looper, on_demand, quick, told_by};
 use crate::support::{
-    Bomb, Countdown, LONG, Log, Worker, alone, assert_says, events, global, listen,
+    Bomb, Countdown, LONG, Log, Worker, alone, assert_says, events, global, listen, me,
     named_to_the_end, on_drop, only_event, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
+use releasepool::reclaim::finish_drops;
 use releasepool::report::{ExitReport, FinishGuard};
 use releasepool::{
     AutoreleasePool, FrameLoop, HomeRef, Looper, PoolManager, Reclaimer, Ref, Slot, autorelease,
@@ -16,7 +17,7 @@ use releasepool::{
 use std::ops::ControlFlow::Continue;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -108,6 +109,9 @@ fn managers_that_feed_others_or_other_threads_are_all_finished() {
     autorelease(Ref::new(on_drop(makes)));
     finish(LONG).unwrap();
     assert_eq!(log.count(), 3);
+    me().release(Ref::new(on_drop(makes)));
+    finish(LONG).unwrap();
+    assert_eq!(log.count(), 4);
 }
 
 #[test]
@@ -133,10 +137,16 @@ fn the_report_says_what_is_left_and_where() {
     });
     let looper = looper();
     let go = hold(looper.thread());
-    let (send, receive) = mpsc::channel::<()>();
-    drop_later(on_drop(move || _ = receive.recv()));
-    let homeless = named_to_the_end("ui", || [(); 2].map(|()| HomeRef::new(Texture)));
-    drop(homeless);
+    let wait_first = || {
+        let (send, receive) = mpsc::channel::<()>();
+        drop_later(on_drop(move || _ = receive.recv()));
+        send
+    };
+    let older = wait_first();
+    assert!(!finish_drops(Duration::ZERO));
+    let newer = wait_first();
+    let homeless = || ([(); 2].map(|()| HomeRef::new(Texture)), HomeRef::new(1));
+    drop(named_to_the_end("ui", homeless));
     let kept = Ref::new("in a variable");
     let pool = unnamed.pool();
     let report = finish(SHORT).unwrap_err();
@@ -144,10 +154,12 @@ fn the_report_says_what_is_left_and_where() {
         ("frame loop", "worker"),
         ("looper", "looper"),
         ("reclaimer", "reclaimer"),
+        ("reclaimer", "reclaimer"),
     ];
     assert_eq!(loops(&report), expected);
-    assert_eq!(report.drops[0].values, 1);
-    // The looper and the reclaimer hold something of the global manager, too.
+    let drops: Vec<_> = report.drops.iter().map(|drops| drops.values).collect();
+    assert_eq!(drops, [1, 1]);
+    // The looper and the reclaimers hold something of the global manager, too.
     assert_eq!(
         held(&report)[..3],
         [("level", 2), ("unnamed", 1), ("global", 1)]
@@ -155,33 +167,43 @@ fn the_report_says_what_is_left_and_where() {
     let [level_left, _, of_process] = &report.managers[..] else {
         panic!("three managers")
     };
-    assert_eq!(level_left.report.orphans, 0, "not of this manager");
+    let of_level = &level_left.report;
+    assert!(of_level.orphans == 0 && of_level.epoch_holders.is_empty());
     assert_eq!(of_process.report.epoch_holders[0].pool, "pinned");
+    // In the order of their names.
     let homes = &report.kept[0];
-    assert_eq!((report.kept.len(), homes.values), (1, 2));
+    assert_eq!((report.kept.len(), homes.values), (2, 2));
     assert!(homes.home.starts_with("ui (") && homes.type_name.ends_with("Texture"));
     assert_eq!(
-        report.live_objects, 5,
-        "two textures, two that the slot has retired, the variable"
+        report.live_objects, 6,
+        "two textures, a number, two that the slot has retired, the variable"
     );
     #[cfg(feature = "leak-detection")]
     {
         let mut groups = report.leaks.groups().iter();
         let textures = groups.find(|group| group.type_name().ends_with("Texture"));
         assert_eq!(textures.unwrap().objects(), 2);
+        assert_says(&report, &[&report.leaks.to_string()]);
     }
     let words = [
-        "5 objects are alive",
+        "6 objects are alive",
         "frame loop on thread worker (",
-        "drop_later: 1 waiting",
+        "looper on thread looper (",
         "manager \"level\": not shut down",
         "holds 2 open pools",
+        "manager \"global\": not shut down",
         "Texture kept: their home, thread ui (",
+        "1 value of i32 kept",
     ];
     assert_says(&report, &words);
-    drop((send, go, pool, looper));
+    let text = report.to_string();
+    assert_eq!(text.matches("drop_later: 1 waiting").count(), 2);
+    drop((older, newer, go, pool, looper));
     worker.join();
+    let start = Instant::now();
     let report = finish(SHORT).unwrap_err();
+    let took = start.elapsed();
+    assert!((SHORT..=took).contains(&report.managers[0].report.elapsed));
     assert!(report.loops.is_empty() && report.drops.is_empty());
     // The forgotten pool of the ended thread still holds what the slot has retired.
     assert_eq!((held(&report).len(), report.managers.len()), (0, 1));
@@ -282,6 +304,30 @@ fn finish_does_not_wait_for_what_its_caller_would_have_to_do() {
     assert_eq!(log.count(), 1);
     drop(named_to_the_end("home", || HomeRef::new(())));
     assert_eq!(finish().unwrap_err().kept[0].values, 1);
+}
+
+#[test]
+fn finish_waits_for_other_threads_though_its_own_looper_is_left() {
+    alone!();
+    // It has nothing left, and is looked at before the global one.
+    let _empty = PoolManager::new();
+    let leaves: [fn(); 2] = [
+        || std::mem::forget(quick()),
+        || global().autorelease(Ref::new(0)),
+    ];
+    for leave in leaves {
+        let looper = looper();
+        let worker = Worker::new("worker");
+        worker.run(leave);
+        let (send, receive) = mpsc::channel();
+        let finishes = move || send.send(finish(LONG).unwrap_err()).unwrap();
+        looper.post(finishes).unwrap();
+        thread::sleep(SHORT);
+        worker.join();
+        let report = receive.recv().unwrap();
+        assert_eq!(loops(&report), [("looper", "looper")]);
+        assert!(!report.to_string().contains("worker"), "{report}");
+    }
 }
 
 #[test]
@@ -388,8 +434,8 @@ fn a_reclaimer_that_was_told_to_end_by_finish_is_waited_for_by_others() {
     // Another one destroys this, while the first one waits.
     drop_later(log.probe(0));
     wait_until(|| log.count() == 1);
-    assert!(!releasepool::reclaim::finish_drops(SHORT));
+    assert!(!finish_drops(SHORT));
     drop(send);
-    assert!(releasepool::reclaim::finish_drops(LONG));
+    assert!(finish_drops(LONG));
     finish(Duration::ZERO).unwrap();
 }

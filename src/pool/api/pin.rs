@@ -7,12 +7,6 @@ use crate::pool::entries::page::{PageCache, RetiredPages};
 use crate::pool::entries::retired::collect;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::key::own_key;
-use crate::thread::orphans::ORPHANS;
-
-/// Returns whether orphaned releases wait. If none do, first collects what slots have retired.
-pub(crate) fn collect_here() -> bool {
-    ORPHANS.has_releases() || epoch::has_deferred() && collect()
-}
 
 /// Retires a strong reference that was taken out of a slot: it is released once everything that is
 /// pinned now has been unpinned.

@@ -3,7 +3,9 @@
 use crate::hot::handles::hot;
 use crate::manager::thread_that_runs_an_orphan;
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, alone, fresh, fresh_to_the_end, global, me, panic_of, wait_until};
+use crate::support::{
+    LONG, Log, alone, fresh, fresh_to_the_end, global, me, on_drop, panic_of, wait_until,
+};
 use releasepool::{AutoreleasePool, Ref, Slot};
 use std::sync::mpsc::channel;
 use std::thread::{self};
@@ -14,10 +16,15 @@ fn quiesce_waits_for_a_thread_that_is_running_an_orphan() {
     alone!();
     let (tell, told) = channel();
     let busy = thread_that_runs_an_orphan(told);
+    // This thread's pool delays nothing, as nothing is retired.
+    let (slot, pool) = (Slot::new(Ref::new(0)), AutoreleasePool::new());
+    slot.load(&pool);
     let limit = Duration::from_millis(10);
-    let start = std::time::Instant::now();
-    assert!(!global().quiesce(limit), "it is not done");
-    assert!(start.elapsed() >= limit);
+    for _ in 0..2 {
+        let start = std::time::Instant::now();
+        assert!(!global().quiesce(limit), "it is not done");
+        assert!(start.elapsed() >= limit);
+    }
     let waiting = thread::spawn(|| global().quiesce(LONG));
     thread::sleep(limit);
     assert!(!waiting.is_finished(), "it waits");
@@ -71,6 +78,26 @@ fn quiesce_without_time_releases_what_an_orphaned_closure_lets_die() {
     assert_eq!(log.count(), 0);
     assert!(global().quiesce(Duration::ZERO));
     assert_eq!(log.count(), 1);
+}
+
+#[test]
+fn quiesce_under_a_pool_that_holds_the_epoch_goes_on_while_anything_runs() {
+    let log = alone!();
+    let (slot, pool) = (Slot::new(Ref::new(0)), AutoreleasePool::new());
+    slot.load(&pool);
+    slot.store(Ref::new(1));
+    let gone = fresh_to_the_end(me);
+    let there = gone.clone();
+    let closure = move || there.release(Ref::new(log.probe(0)));
+    fresh_to_the_end(move || me().post(closure).unwrap());
+    assert!(!global().quiesce(Duration::MAX));
+    assert_eq!(log.ids(), [0], "the closure has sent it meanwhile");
+    let worker = Worker::new("idle");
+    let dies = on_drop(move || gone.release(Ref::new(log.probe(1))));
+    worker.run(move || drop(hot(dies)));
+    assert!(!global().quiesce(Duration::MAX));
+    assert_eq!(log.ids(), [0, 1], "the destructor has sent it meanwhile");
+    worker.join();
 }
 
 #[test]

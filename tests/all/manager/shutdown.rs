@@ -13,7 +13,7 @@ use releasepool::report::ShutdownReport;
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A manager, a log, and a worker that uses both.
 struct Scene {
@@ -74,6 +74,8 @@ fn shutdown_with_nothing_held() {
 #[test]
 fn shutdown_with_live_threads_never_drains_their_pools_and_reports_what_each_holds() {
     alone!();
+    // The first thread of a report.
+    let _this = global().current_thread();
     let scene = Scene::new(|manager, log| {
         manager.autorelease(Ref::new(log.probe(0)));
         let pool: &'static AutoreleasePool = Box::leak(Box::new(manager.pool()));
@@ -92,6 +94,13 @@ fn shutdown_with_live_threads_never_drains_their_pools_and_reports_what_each_hol
     assert_says(&report, &["worker", "2 open pools, 1 root entry"]);
     let _: &dyn std::error::Error = &report;
     assert!(report.elapsed >= limit);
+    // It waits for the other thread, though this one holds something, too.
+    let pool = scene.manager.pool();
+    let start = Instant::now();
+    let report = scene.manager.shutdown(limit).unwrap_err();
+    assert_eq!(report.holders.len(), 2, "{report}");
+    assert!((limit..=start.elapsed()).contains(&report.elapsed));
+    drop(pool);
     scene.worker.join();
     // Released by the thread itself, at its end; the leaked pool is not.
     assert_eq!(scene.log.ids(), [2, 0]);

@@ -9,7 +9,7 @@ use crate::support::{
 use releasepool::event::{Event, EventKind};
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, HandoffPool, Looper, PoolManager, Ref, ThreadHandle,
-    autorelease,
+    autorelease, finish,
     frame::{Frame, FrameConfig, LoopProxy},
 };
 use std::sync::OnceLock;
@@ -361,6 +361,23 @@ fn a_drain_that_was_cut_off_releases_no_more_while_it_serves_the_thread() {
     // The first object and 1,000 generations, as it is late.
     assert_eq!(made(), 1_001);
     STOPPED.store(true, Ordering::Relaxed);
+}
+
+#[test]
+fn before_their_deadlines_drains_go_on_for_more_than_1_000_generations() {
+    let cases: [(&str, fn()); 2] = [
+        ("shutdown", || _ = global().shutdown(LONG).unwrap()),
+        ("finish", || _ = finish(LONG).unwrap()),
+    ];
+    each_alone!(cases.map(|(what, empties)| {
+        let body = move || {
+            listen();
+            autorelease(Ref::new(Countdown(20_000)));
+            empties();
+            assert_eq!(events(EventKind::EndlessDrain).len(), 1, "one drain");
+        };
+        (what, body)
+    }));
 }
 
 #[test]

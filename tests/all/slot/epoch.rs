@@ -192,9 +192,12 @@ fn quiesce_continues_while_there_is_something_to_release() {
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
         // Each node's destructor retires the next one.
+        listen();
         drop(list(5_000));
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
+        let endless = events(EventKind::EndlessDrain);
+        assert!(endless.iter().all(|event| event.count == 1_000), "not cut");
     });
 }
 

@@ -92,7 +92,8 @@ pub mod parts {
         epoch_collect();
     }
 
-    /// Collects what slots have retired; releases nothing. Returns whether any release is ready.
+    /// Collects what slots have retired, unless orphaned releases wait; releases nothing. Returns
+    /// whether any release is ready.
     pub fn epoch_collect() -> bool {
         ORPHANS.has_releases() || epoch::has_deferred() && retired::collect()
     }

@@ -449,9 +449,27 @@ mod tests {
             assert!(before - now <= FREED, "a few at a time");
             before = now;
         }
-        assert!(before <= FEW + 1, "{before}");
+        assert_eq!(before, FEW + 1);
         assert!(cache.most.get() <= FEW + 1, "no more are kept");
         assert_eq!(use_pages(&cache, 2 * FEW), 2 * FEW);
+    }
+
+    #[test]
+    fn neighbors_for_one_object_are_taken_out_at_once_and_pages_are_given_back() {
+        let (cache, entries) = (PageCache::new(), Entries::new());
+        let objects = [0_u64; 2];
+        let [one, other] = objects
+            .each_ref()
+            .map(|object| NonNull::from(object).cast());
+        for thin in [one, other, other, other] {
+            entries.push(thin, &cache);
+        }
+        assert_eq!(entries.take_some(&cache, 9), Some((other, 3)));
+        (0..2 * ENTRIES).for_each(|_| entries.push(one, &cache));
+        assert_eq!(
+            (entries.clear(&cache), cache.len.get()),
+            (2 * ENTRIES + 1, 3)
+        );
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Reviews {
 
     /// Returns whether objects may have died unnoticed; if not, ends the review.
     pub(in crate::pool) fn are_due(&self, attention: &Attention) -> bool {
-        let any = attention.has(Attention::REVIEW) && self.0.get().is_some_and(|r| (r.settle)());
+        let any = self.0.get().is_some_and(|r| (r.settle)());
         if !any {
             attention.clear(Attention::REVIEW);
         }
@@ -189,5 +189,23 @@ impl Drop for RoundGuard<'_> {
     fn drop(&mut self) {
         self.round.is_on.set(self.before.0);
         self.round.found.set(self.before.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::Parker;
+
+    #[test]
+    fn a_round_holds_back_for_a_tenth_of_a_second_after_it_has_found_anything() {
+        let tenth = Duration::from_millis(100);
+        while elapsed() < tenth {
+            Parker::default().park(Some(tenth));
+        }
+        let round = Round::default();
+        assert!(round.holds_back(), "however long the process has run");
+        round.found.set(Some(elapsed() - tenth));
+        assert!(!round.holds_back());
     }
 }

@@ -232,7 +232,7 @@ mod tests {
         }
         assert!(capacity() >= BURST);
         while backlog.take_first().is_some() {}
-        assert!(capacity() <= 2 * ITEMS, "{}", capacity());
+        assert!(capacity() <= ITEMS, "{}", capacity());
     }
 
     #[test]

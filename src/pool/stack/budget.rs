@@ -391,14 +391,26 @@ mod tests {
     fn a_destructor_is_not_charged_for_what_came_before_it() {
         let quick = ObjectType::<One<String>, Global>::TYPE_INFO;
         let slow = ObjectType::<One<Vec<u8>>, Global>::TYPE_INFO;
-        let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::default().park(Some(Duration::from_millis(ms)));
-        meter.quick();
-        spend(100);
-        meter.time(quick, || ());
-        meter.time(slow, || spend(50));
-        let (name, _) = meter.report(0).slowest.unwrap();
-        assert_eq!(name, slow.type_name());
+        for releases in [1, UNREAD] {
+            let mut meter = Meter::new(Budget::All);
+            spend(100);
+            (0..releases).for_each(|_| meter.quick());
+            meter.time(quick, || ());
+            meter.time(slow, || spend(50));
+            let (name, _) = meter.report(0).slowest.unwrap();
+            assert_eq!(name, slow.type_name());
+        }
+    }
+
+    #[test]
+    fn no_more_references_are_released_at_once_than_the_budget_has_left() {
+        let mut meter = Meter::new(Budget::Count(10));
+        meter.count(4);
+        assert_eq!(
+            [20, 8, 4, 3].map(|until| meter.at_most(until)),
+            [6, 4, 0, 0]
+        );
     }
 
     #[test]

@@ -118,7 +118,6 @@ impl PoolStack {
     /// Returns that token pool; `None` if a barrier comes first, if there is neither, or if `frame`
     /// has left the chain. Guard pools stay if the pool that was current before the scope of
     /// `frame` is closed.
-    #[cold]
     pub(in crate::pool) fn cut_guards_above(&self, frame: &ChainFrame) -> Option<&PoolState> {
         let stay = frame.is_former_closed();
         let mut at = frame;
@@ -156,7 +155,7 @@ impl PoolStack {
     /// Closes a token pool, whose entries have been released. If `ends_scope`, the pool that was
     /// current before the push is current again. Takes a step for each token pool above `pool`.
     pub(in crate::pool) fn close_token(&self, pool: &PoolState, ends_scope: bool) {
-        if ends_scope && !self.is_topmost(&pool.life.frame) {
+        if ends_scope {
             self.cut_guards_above(&pool.life.frame);
         }
         let mut list = &self.tokens;

@@ -73,8 +73,10 @@ fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_
     assert_eq!(told.len(), 12);
 }
 
-/// Autoreleases `n` bytes, at one site.
+/// Autoreleases a character, which so has the first place among a thread's counts; and `n` bytes, at
+/// one site.
 fn stray_bytes(n: usize) {
+    autorelease(Ref::new('x'));
     (0..n).for_each(|_| autorelease(Ref::new(1u8)));
 }
 
@@ -101,6 +103,8 @@ fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
     let counts: Vec<_> = bytes.map(|event| event.count).collect();
     // The shared count is 9 + 18 of other threads and 10 of the 73 of this thread.
     assert_eq!(counts, [1, 10]);
+    // Once for the characters, and for each of the others, which have one site.
+    assert_eq!(told.len(), 2 + 1 + 10, "{told:?}");
     stray_bytes(1);
     let told = all_events(|| stray_bytes(30));
     let counts: Vec<_> = told.iter().map(|event| event.count).collect();

@@ -9,7 +9,7 @@ use crate::support::{
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{
-    AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease,
+    AutoreleasePool, Budget, FrameLoop, PoolManager, Ref, autorelease,
     frame::{Frame, LoopProxy},
 };
 use std::cell::RefCell;
@@ -74,6 +74,18 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
         // Delayed posts that are due come first.
         assert_eq!(log.ids(), [2, 3, 0, 1]);
     });
+}
+
+#[test]
+fn a_loop_without_posts_that_is_dropped_in_a_destructor_takes_nothing_out_of_the_inbox() {
+    let frames = quick();
+    me().post(|| ()).unwrap();
+    drop(Ref::new(on_drop(move || {
+        drop(frames);
+        let run = PoolManager::global().run_inbox_within(Budget::All);
+        assert_eq!(run.remaining, 0, "counts what is taken out");
+    })));
+    assert_eq!(PoolManager::global().run_inbox(), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::only_group;
 use crate::support::allocator::{FOREIGN, bytes};
+use crate::support::teardown::{push_work, thread_to_the_end};
 use crate::support::{alone, assert_says, each_alone, fresh, global, me, only, wait_until};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolRef, Ref, leaks};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -304,6 +305,42 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
         handoff.drain();
         drop((pool, texture));
         kept(&scope, 2, "keep");
+    }
+}
+
+#[inline(never)]
+fn made() -> Ref<Texture> {
+    Ref::new(Texture)
+}
+
+#[inline(never)]
+fn close(pool: AutoreleasePool) {
+    drop(pool);
+}
+
+#[test]
+fn autoreleases_after_the_exit_of_a_thread_count_as_any_other() {
+    alone!();
+    leaks::count_references(["Texture"]);
+    for is_open in [false, true] {
+        let scope = leaks::scope();
+        thread_to_the_end(move || {
+            push_work(move || {
+                let pool = is_open.then(AutoreleasePool::new);
+                let texture = made();
+                releasepool::autorelease(texture.clone());
+                std::mem::forget((keep(&texture), texture));
+                _ = pool.map(close);
+            });
+            // The pools of the thread outlast its exit.
+            std::mem::forget(AutoreleasePool::new());
+        });
+        let left = unreleased(&scope);
+        let is_left = |name: &str| left.iter().any(|(place, _)| place.contains(name));
+        assert!(
+            left.len() == 2 && is_left("made") && is_left("keep"),
+            "{left:?}"
+        );
     }
 }
 

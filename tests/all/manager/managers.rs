@@ -43,10 +43,10 @@ fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
     let log = Log::new();
     let manager = PoolManager::new();
     manager.autorelease(Ref::new(log.probe(0)));
-    let outer = manager.pool();
+    let token = manager.push();
     let inner = manager.pool();
     // This also removes the inner one from the chain of current pools.
-    drop(outer);
+    assert_eq!(manager.pop(token), Ok(0));
     drop(manager);
     PoolManager::new().autorelease(Ref::new(()));
     assert_eq!(log.count(), 0, "not freed yet");

@@ -1,6 +1,6 @@
 //! A global allocator that uses the crate while it allocates or frees.
 
-use crate::support::allocator::{FOREIGN, with_foreign};
+use crate::support::allocator::{FOREIGN, allocations, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, PAGE, alone, fresh, fresh_to_the_end, global, here, me, on_drop, sized,
@@ -44,6 +44,23 @@ fn an_allocator_may_fill_the_pool_that_grows() {
     entries(PAGE);
     assert_eq!(global().drain_root(), 2 * PAGE + 2);
     assert_eq!(Ref::strong_count(&object), 1);
+}
+
+#[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+fn a_page_that_an_allocator_makes_unneeded_is_kept_for_later() {
+    thread_local! {
+        static OBJECT: Ref<u32> = Ref::new(0);
+    }
+    let fill = |n| OBJECT.with(|object| (0..n).for_each(|_| autorelease(object.clone())));
+    fresh(|| {
+        let _pool = AutoreleasePool::new();
+        fill(PAGE);
+        FOREIGN.set(Some(|| OBJECT.with(|object| autorelease(object.clone()))));
+        fill(1);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        assert_eq!(allocations(|| fill(PAGE)), 0);
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::allocator::{BYTES, left_over};
 use crate::support::teardown::push_work;
-use crate::support::{Bomb, Worker, alone, each_alone, global, me, panic_of};
+use crate::support::{Bomb, Worker, alone, each_alone, global, me, on_drop, panic_of};
 #[cfg(target_os = "linux")]
 use crate::support::{resident, sized};
 use releasepool::{
@@ -33,8 +33,9 @@ fn busy() {
     autoreleasepool(|pool| pool.create(String::from("text")).len());
     let named = AutoreleasePool::named("named".repeat(20));
     named.create(2);
-    let own = PoolManager::new();
+    let [own, other] = [(); 2].map(|()| PoolManager::new());
     own.autorelease(Ref::new(3));
+    other.autorelease(Ref::new(3));
     let theirs = own.pool();
     theirs.create(4);
     me.release(Ref::new(5));
@@ -117,9 +118,17 @@ fn deep_structure() {
     assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
 }
 
+static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(0)));
+static MANAGER: LazyLock<PoolManager> = LazyLock::new(PoolManager::new);
+
+/// Opens many pools, and closes the newest first.
+fn nest_pools() {
+    let pools: Vec<_> = (0..100).map(|_| AutoreleasePool::new()).collect();
+    pools.into_iter().rev().for_each(|pool| _ = pool.create(0));
+}
+
 /// Uses a slot on a thread that begins before the one of the last call has ended, and after its exit.
 fn use_slot() {
-    static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(0)));
     static LAST: Mutex<Option<Worker>> = Mutex::new(None);
     let worker = Worker::new("reader");
     worker.run(|| {
@@ -133,7 +142,7 @@ fn use_slot() {
 /// The name of some work, the work, how often it is done, and a bound on the bytes that it leaves.
 type Case = (&'static str, fn(), usize, isize);
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     ("a thread that does everything", || ended(busy), 200, 4_096),
     (
         "entries in a thread's root pool",
@@ -147,13 +156,16 @@ const CASES: [Case; 10] = [
             ended(|| {
                 KEPT.set(None);
                 let pool = AutoreleasePool::new();
-                pool.create(0);
+                // By then the thread has not used the manager.
+                pool.create(on_drop(|| drop(MANAGER.pool())));
+                SLOT.load(&pool);
                 KEPT.set(Some(pool));
             });
         },
         200,
         4_096,
     ),
+    ("many pools", || ended(nest_pools), 20, 4_096),
     (
         "a guard that panics after its thread's exit",
         || {

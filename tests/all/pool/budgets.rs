@@ -560,7 +560,12 @@ fn contains_sees_all_entries_below_the_one_whose_destructor_runs() {
     let kept = [1, 2].map(Ref::new);
     kept.iter().cloned().for_each(|r| _ = pool.autorelease(r));
     pool.create(on_drop(move || {
-        assert!(kept.iter().all(|r| global().contains(r)));
+        let sees_all = move || assert!(kept.iter().all(|r| global().contains(r)));
+        sees_all();
+        // In a drain inside the first one, too.
+        let mut inner = AutoreleasePool::new();
+        inner.create(on_drop(sees_all));
+        inner.drain_within(Budget::All);
     }));
     assert_eq!(pool.drain_within(Budget::All).released, 3);
 }

@@ -3,7 +3,7 @@
 
 use crate::hot::handles::hot;
 use crate::support::{
-    Chain, Countdown, LONG, alone, assert_says, each_alone, events, events_of, fresh,
+    Chain, Countdown, LONG, PAGE, alone, assert_says, each_alone, events, events_of, fresh,
     fresh_to_the_end, global, here, listen, me, on_drop, only_event, react, send, sized,
 };
 use releasepool::event::{Event, EventKind};
@@ -304,7 +304,20 @@ fn the_end_of_a_thread_whose_pools_are_fed() {
 
 #[test]
 fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
-    let cases: [(&str, fn()); 3] = [
+    let cases: [(&str, fn()); 5] = [
+        ("a backlog of two pools", || {
+            let events = end_thread(|| (0..2).for_each(|_| backlogs()));
+            let cut = events.iter().filter(|e| e.kind == EventKind::CutOff);
+            assert_eq!(cut.map(|e| e.count).collect::<Vec<_>>(), [2]);
+            assert!(made() < 250_000, "both are leaked at once");
+        }),
+        ("the backlog, for which `shutdown` has asked", || {
+            backlogs();
+            fresh(|| global().shutdown(Duration::ZERO).unwrap_err());
+            drop(AutoreleasePool::new());
+            assert!(made() < 400_000);
+            STOPPED.store(true, Ordering::Relaxed);
+        }),
         ("the root pool, for which `shutdown` has asked", || {
             is_cut_off("root", || {
                 entries();
@@ -445,6 +458,11 @@ fn and_the_first_objects_of_a_small_pool_do_not_count() {
     autorelease(Ref::new(on_drop(|| count_down(1_000))));
     global().drain_root();
     assert_eq!(told(), 2, "those of the root pool do");
+    let pool = AutoreleasePool::named("large");
+    (0..PAGE).for_each(|n| _ = pool.create(n));
+    pool.create(on_drop(|| count_down(1_010)));
+    drop(pool);
+    assert_eq!(told(), 3, "and those of a large one");
 }
 
 #[test]

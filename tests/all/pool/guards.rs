@@ -159,8 +159,8 @@ fn a_generation_is_counted_from_that_of_its_entry_whatever_was_above_that() {
 
 #[test]
 fn the_objects_of_a_drain_are_counted_in_batches() {
-    let (before, most) = (totals().destroyed, Rc::new(Cell::new(0)));
     let mut pool = AutoreleasePool::new();
+    let (before, most) = (totals().destroyed, Rc::new(Cell::new(0)));
     for n in 0..40 {
         let most = most.clone();
         let look = move || most.set(most.get().max(totals().destroyed - before));
@@ -292,4 +292,31 @@ fn lent_references_compare_and_hash_as_their_values() {
     assert_eq!((counts.get("a"), counts.get("b")), (Some(&2), Some(&1)));
     let sorted: BTreeSet<_> = [other, a, b].into_iter().collect();
     assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [a, other]);
+}
+
+#[test]
+fn a_scope_drains_the_pool_whose_guard_it_has_at_its_end() {
+    for entries in [0, 1] {
+        let log = Log::new();
+        let base = AutoreleasePool::new();
+        let mut other = AutoreleasePool::new();
+        other.create(log.probe(0));
+        autoreleasepool(|pool| {
+            (0..entries).for_each(|_| _ = pool.create(log.probe(1)));
+            std::mem::swap(pool, &mut other);
+        });
+        assert_eq!(log.ids(), [0], "{entries}");
+        autorelease(Ref::new(0));
+        assert_eq!((base.len(), other.len()), (1, entries));
+    }
+}
+
+#[test]
+fn a_scope_whose_own_pool_is_gone_leaves_the_one_below_current() {
+    let below = AutoreleasePool::new();
+    autoreleasepool(|pool| {
+        drop(std::mem::replace(pool, below));
+        autorelease(Ref::new(0));
+        assert_eq!(pool.len(), 1);
+    });
 }

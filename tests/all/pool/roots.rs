@@ -128,10 +128,12 @@ fn draining_at(entries: usize) -> PoolManager {
 }
 
 #[test]
-fn drain_root_beyond_watermark_inside_a_pool_or_a_destructor_does_nothing() {
+fn drain_root_beyond_watermark_does_nothing_below_it_or_inside_a_pool_or_a_destructor() {
     let log = Log::new();
-    let manager = draining_at(1);
+    let manager = draining_at(2);
     manager.autorelease(Ref::new(log.probe(0)));
+    assert_eq!(beyond(&manager), 0, "below the watermark");
+    (1..3).for_each(|id| manager.autorelease(Ref::new(log.probe(id))));
     let pool = manager.pool();
     assert_eq!(beyond(&manager), 0, "inside a pool");
     drop(pool);
@@ -144,7 +146,7 @@ fn drain_root_beyond_watermark_inside_a_pool_or_a_destructor_does_nothing() {
     })));
     assert_eq!(log.count(), 0);
     let _of_another_manager = AutoreleasePool::new();
-    assert_eq!(beyond(&manager), 1);
+    assert_eq!(beyond(&manager), 3);
 }
 
 #[test]

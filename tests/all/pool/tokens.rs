@@ -2,17 +2,20 @@
 
 use crate::pool::nesting::open_pools;
 use crate::support::{
-    Chain, Log, events, events_of, fresh, fresh_to_the_end, global, here, listen, me,
+    Chain, Log, events, events_of, figures, fresh, fresh_to_the_end, global, here, listen, me,
     named_to_the_end, on_drop, only_event, panic_of, react, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::frame::FrameConfig;
 use releasepool::pool::PopError;
+use releasepool::raw::close_pool;
 use releasepool::{
-    AutoreleasePool, FrameLoop, Ref, autorelease, autoreleasepool, callback_scope, pooled,
+    AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool, callback_scope,
+    pooled,
 };
 use std::cell::Cell;
 use std::pin::pin;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 
@@ -223,6 +226,45 @@ fn pools_that_pile_up_are_reported_while_they_do() {
                 .contains("1,024 pools open, the newest token pool pushed at tests")
         );
         drop(guard);
+    });
+}
+
+#[test]
+fn a_token_pool_that_is_closed_alone_leaves_those_above_it_open() {
+    let tokens = [(); 4].map(|()| global().push());
+    assert_eq!(close_pool(tokens[0]), Ok(0));
+    assert_eq!((open_pools(), global().pop(tokens[1])), (3, Ok(0)));
+    assert_eq!(open_pools(), 0);
+}
+
+#[test]
+fn token_with_one_inside_that_is_being_drained_is_refused_whatever_the_destructor_pushes() {
+    let outer = global().push();
+    let inner = global().push();
+    autorelease(Ref::new(on_drop(move || {
+        let last = global().push();
+        assert_eq!(global().pop(outer), Err(PopError::Draining));
+        assert_eq!(global().pop(last), Ok(0));
+        assert_eq!(global().pop(outer), Err(PopError::Draining));
+    })));
+    assert_eq!(global().pop(inner), Ok(1));
+    assert_eq!(global().pop(outer), Ok(0));
+}
+
+#[test]
+fn the_hook_may_open_all_pools_that_were_made_and_is_told_of_tokens_of_any_manager() {
+    static MANAGER: LazyLock<PoolManager> = LazyLock::new(PoolManager::new);
+    named_to_the_end("opens in the hook", || {
+        react(|event| {
+            if event.kind == EventKind::PoolsOpen {
+                // Pools are made 32 at a time.
+                (0..32).for_each(|_| _ = MANAGER.push());
+            }
+        });
+        let tokens = [(); 1_025].map(|()| MANAGER.push());
+        assert!(only_event(EventKind::PoolsOpen).site.is_some());
+        assert_eq!(figures(&MANAGER).open_pools, 1_025 + 32);
+        assert_eq!(MANAGER.pop(tokens[0]), Ok(0));
     });
 }
 

@@ -70,7 +70,7 @@ fn a_first_entry_that_is_the_watermark_is_reported_though_the_thread_has_a_spare
 #[cfg_attr(miri, ignore = "takes minutes")]
 fn events_name_the_pool_its_length_and_its_commonest_types() {
     type Case = (EventKind, fn(&PoolManager), &'static [&'static str]);
-    const CASES: [Case; 3] = [
+    const CASES: [Case; 4] = [
         (
             EventKind::PoolWatermark,
             |manager| {
@@ -115,6 +115,20 @@ fn events_name_the_pool_its_length_and_its_commonest_types() {
             &[
                 "pool \"frame\" of manager \"physics\": 1,203 releases wait",
                 "most of them u32 (1,201), alloc::string::String (2);",
+            ],
+        ),
+        (
+            EventKind::BacklogWatermark,
+            |manager| {
+                let mut pool = manager.named_pool("frame");
+                // Leaves its parts, which are dead.
+                pool.create([Ref::new(String::new()), Ref::new(String::new())]);
+                assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 2);
+                leave(&mut pool, 1);
+            },
+            &[
+                "3 releases wait",
+                "most of them alloc::string::String (2), u32 (1);",
             ],
         ),
     ];

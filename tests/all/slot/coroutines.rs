@@ -1,10 +1,10 @@
-//! Calls on slots that are inside coroutines, so that they end in any order.
+//! Calls on slots, and scopes, that are inside coroutines, so that they end in any order.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 
 use crate::support::{Log, Probe, alone, fresh_to_the_end, global};
 use corosensei::{Coroutine, Yielder};
-use releasepool::{Ref, Slot};
+use releasepool::{Ref, Slot, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,5 +59,26 @@ fn a_call_may_end_after_the_exit_of_its_thread() {
         }
     });
     replace(&slot, log);
+    assert_eq!(log.ids(), [1]);
+}
+
+#[test]
+fn a_scope_may_end_after_the_exit_of_its_thread() {
+    thread_local! {
+        static SCOPE: RefCell<Option<Reader>> = const { RefCell::new(None) };
+    }
+    let log = alone!();
+    fresh_to_the_end(move || {
+        // Registered first, so it is dropped after the crate's own.
+        SCOPE.with(|scope| scope.borrow_mut().take());
+        let mut suspended = Coroutine::new(move |yielder: &Yielder<(), ()>, ()| {
+            autoreleasepool(|pool| {
+                pool.create(log.probe(1));
+                yielder.suspend(());
+            });
+        });
+        suspended.resume(());
+        SCOPE.with(|scope| *scope.borrow_mut() = Some(suspended));
+    });
     assert_eq!(log.ids(), [1]);
 }

@@ -10,6 +10,7 @@ use crate::support::teardown::{
 use crate::support::{Log, alone, fresh_to_the_end, global, log_to_the_end, on_drop};
 use releasepool::object::settle;
 use releasepool::pool::PopError;
+use releasepool::raw::words_of;
 use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -178,6 +179,22 @@ fn tokens_in_every_tls_destructor() {
 }
 
 #[test]
+fn tokens_after_our_exit_are_all_different() {
+    alone!();
+    // The first manager: its number is 0, as are those of the token's pool and thread.
+    global();
+    at_teardown(AfterOurExit, || {
+        let first = global().push();
+        assert_ne!(words_of(first), [0; 3]);
+        assert_eq!(global().pop(first), Ok(0));
+        // The first one's pools are freed, so this one's have the same numbers.
+        let next = global().push();
+        assert_eq!(global().pop(first), Err(PopError::Stale));
+        assert_eq!(global().pop(next), Ok(0));
+    });
+}
+
+#[test]
 fn token_left_open_in_a_tls_destructor_is_drained_in_the_end() {
     for when in ALWAYS {
         // A probe would ask std for the thread, which std may have forgotten by then.
@@ -298,6 +315,19 @@ fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() 
         GUARDS.with(|guards| guards.borrow_mut().push(pool));
     });
     assert_eq!(log.ids(), [1, 0, 2, 4, 3]);
+}
+
+#[test]
+fn guards_may_be_dropped_after_our_exit_oldest_first() {
+    let log = log_to_the_end(|log| {
+        GUARDS.with(|_| ());
+        for id in 0..3 {
+            let pool = AutoreleasePool::new();
+            pool.create(log.probe(id));
+            GUARDS.with(|guards| guards.borrow_mut().push(pool));
+        }
+    });
+    assert_eq!(log.ids(), [0, 1, 2]);
 }
 
 #[test]

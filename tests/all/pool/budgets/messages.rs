@@ -183,6 +183,9 @@ fn run_inbox_within_limits_releases_and_closures() {
     let mut pool = filled(log, 8..11);
     pool.drain_within(Budget::Count(1));
     assert_eq!(run(Budget::All), (3, 0), "the closure, and the backlog");
+    let time = Duration::from_millis(5);
+    me().post(move || thread::sleep(time)).unwrap();
+    assert!(global().run_inbox_within(Budget::All).elapsed >= time);
     me().post(|| panic!("in a closure")).unwrap();
     assert_eq!(panic_of(|| run(Budget::All)), "in a closure");
 }

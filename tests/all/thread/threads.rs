@@ -46,12 +46,8 @@ fn a_living_thread_is_found_by_key_and_by_id() {
     );
     assert_eq!(handle.name(), Some("worker"));
     assert!(handle.is_alive());
-    let listed = global().threads();
-    assert!(
-        [me(), handle.clone()]
-            .iter()
-            .all(|thread| listed.contains(thread))
-    );
+    let (both, listed) = ([me(), handle.clone()], global().threads());
+    assert!(both.iter().all(|thread| listed.contains(thread)));
     assert_eq!(global().thread(handle.key()), Some(handle.clone()));
     // All managers find it.
     for manager in [global(), &PoolManager::new()] {

@@ -4,9 +4,10 @@ use super::leak_report::{PoolHolder, labelled};
 use crate::event::words::counted;
 use crate::event::{Event, EventKind};
 use crate::ledger::balance::short_name;
+use crate::ledger::index;
 use crate::ledger::life::copied;
+use crate::ledger::object_record::Holder;
 use crate::ledger::threads::{at_end_of_drain, drained_last, number};
-use crate::ledger::{index, object_record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
@@ -122,13 +123,12 @@ fn check() {
         expectation.drains += 1;
         // SAFETY: the weak reference keeps the memory.
         let strong = unsafe { header(expectation.thin) }.count.strong();
-        let is_alive = strong != 0;
-        if is_alive && expectation.drains < DRAINS_IN_POOL && is_in_own_pool(&expectation) {
-            waits = true;
-            put(expectation);
-            continue;
-        }
-        if is_alive {
+        if strong != 0 {
+            if expectation.drains < DRAINS_IN_POOL && is_in_own_pool(&expectation) {
+                waits = true;
+                put(expectation);
+                continue;
+            }
             report(&expectation, strong);
         }
         // SAFETY: gives up the weak reference of the expectation, which ends here.
@@ -142,8 +142,8 @@ fn check() {
 /// Returns whether a pool of the thread holds the object.
 fn is_in_own_pool(expectation: &Expectation) -> bool {
     let holders = index::with_record(expectation.thin.addr().get(), |record| record.holders);
-    let own =
-        |holder: &object_record::Holder| holder.entries != 0 && holder.thread == expectation.thread;
+    // A free place has no thread.
+    let own = |holder: &Holder| holder.thread == expectation.thread;
     holders.is_some_and(|holders| holders.iter().any(own))
 }
 

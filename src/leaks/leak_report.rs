@@ -548,3 +548,29 @@ fn place(line: &Line) -> String {
         None => at,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ref;
+
+    #[test]
+    fn a_group_adds_up_the_references_of_10_000_counted_objects() {
+        let object = Ref::new(1);
+        let mut group = Collected {
+            counted: vec![0; 9_999],
+            ..Collected::default()
+        };
+        let mut add = |flag| {
+            let add = |record: &mut ObjectRecord| {
+                record.flags ^= flag;
+                group.add(record);
+                record.flags ^= flag;
+            };
+            index::with_record(Ref::as_ptr(&object).addr(), add).unwrap();
+            group.counted.len()
+        };
+        assert_eq!(add(0), 9_999);
+        assert_eq!([add(BALANCED), add(BALANCED)], [10_000; 2]);
+    }
+}

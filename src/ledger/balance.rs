@@ -273,7 +273,6 @@ fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let entry = Line {
         pool: Some(pool),
         retains: 1,
-        releases: 0,
         ..lines[source]
     };
     if let Some(known) = lines.iter_mut().find(|line| line.is_alike(&entry)) {
@@ -385,7 +384,14 @@ mod tests {
 
     #[test]
     fn types_are_chosen_by_any_end_of_their_path() {
-        let names = ["Texture", "game::Sound", "Pair<u8>", "Unknown"];
+        let names = [
+            "Texture",
+            "game::Texture",
+            "game::Sound",
+            "Pair<u8>",
+            "Unknown",
+            "None",
+        ];
         choose(names.map(str::to_owned).into_iter());
         let named =
             "game::Texture Texture a::Texture<u8> game::Sound a::game::Sound Pair<u8> a::Pair<u8>";
@@ -396,8 +402,20 @@ mod tests {
         for name in others.split(' ') {
             assert!(!is_named(name), "{name}");
         }
-        assert_eq!(not_met(), ["Unknown"]);
+        assert_eq!(not_met(), ["Unknown", "None"]);
         choose(std::iter::empty());
+    }
+
+    #[test]
+    fn an_object_has_no_lines_after_its_death() {
+        let place = 0;
+        let address = (&raw const place).addr();
+        let inside = Inside::enter();
+        begin(address, Location::caller());
+        drop(inside);
+        assert_eq!(lines_of(address).len(), 1);
+        end(address);
+        assert_eq!(lines_of(address).len(), 0);
     }
 
     fn line(place: Place, function: &str, thread: u64, retains: u64, releases: u64) -> Line {
@@ -450,6 +468,38 @@ mod tests {
         assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
     }
 
+    #[test]
+    fn a_release_undoes_the_likeliest_retain() {
+        let one = |function, thread| retains(function, thread, 1);
+        let entry = |function, thread| Line {
+            pool: Some(PoolLabel::ROOT),
+            ..one(function, thread)
+        };
+        let unknown = |line: Line| Line {
+            function: None,
+            ..line
+        };
+        let release = |function, thread| releases(function, thread, 1);
+        let drain = drains("main", 1, 1, PoolLabel::ROOT);
+        // The retain that the third line undoes; and a later one, which stays.
+        let cases = [
+            [entry("load", 1), entry("load", 2), drain],
+            [one("load", 1), one("load", 2), release("load", 1)],
+            [one("load", 1), one("show", 2), release("load", 3)],
+            [one("load", 2), one("show", 1), release("hide", 2)],
+            [one("keep", 1), entry("load", 1), release("load", 1)],
+            [one("keep", 2), entry("load", 1), release("load", 3)],
+            [one("keep", 1), entry("load", 2), release("hide", 2)],
+            [one("load", 1), unknown(one("", 2)), unknown(release("", 1))],
+        ];
+        for lines in cases {
+            let left = fold(&lines);
+            let is_later =
+                left[0].function == lines[1].function && left[0].thread == lines[1].thread;
+            assert!(is_later && left.len() == 1, "{lines:?}");
+        }
+    }
+
     /// Autoreleases by a new line, and returns the function whose retain became the entry.
     #[track_caller]
     fn entered(lines: &mut Vec<Line>, function: &str, thread: u64) -> String {
@@ -475,11 +525,17 @@ mod tests {
         lines.push(by_line);
         enter(&mut lines, &call, PoolLabel::ROOT);
         assert_eq!((lines[0].retains, lines[1].retains), (1, 0));
+        // On another thread, it is not.
+        lines[1].retains = 1;
+        lines[1].thread = 2;
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        assert_eq!((lines[0].retains, lines[1].retains), (0, 1));
         // Then come the same function, the creation, and the latest, in this order.
         let mut lines = vec![
             retains("load", 1, 1),
             retains("show", 1, 1),
             retains("keep", 1, 1),
+            retains("show", 2, 1),
             retains("keep", 2, 1),
         ];
         assert_eq!(entered(&mut lines, "show", 1), "show");
@@ -487,7 +543,8 @@ mod tests {
         assert_eq!(entered(&mut lines, "show", 1), "keep");
         assert_eq!(lines[2].retains, 0, "the one of thread 1");
         assert_eq!(entered(&mut lines, "show", 1), "keep");
-        assert_eq!(lines[3].retains, 0, "there is no other");
+        assert_eq!(lines[4].retains, 0, "the latest of thread 2");
+        assert_eq!(entered(&mut lines, "show", 1), "show");
         let all = lines.clone();
         enter(&mut lines, &retains("show", 1, 1), PoolLabel::ROOT);
         assert_eq!(lines.len(), all.len(), "all are entries");

@@ -5,7 +5,7 @@ use dashmap::DashMap;
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
-/// The greatest number of frames that are recorded.
+/// The greatest number of frames that are recorded, or searched.
 const DEPTH: usize = 48;
 
 /// Returns whether the file is of the standard library, which calls this crate for the user, as
@@ -21,15 +21,26 @@ fn is_own_file(file: &str) -> bool {
     file.starts_with(SOURCES) || file.contains("/backtrace-0.")
 }
 
+/// Calls `f` with the addresses of the calling functions, innermost first, until it finds something.
+fn find<R>(mut f: impl FnMut(usize) -> Option<R>) -> Option<R> {
+    let (mut found, mut left) = (None, DEPTH);
+    if !cfg!(miri) {
+        backtrace::trace(|frame| {
+            found = f(frame.ip().addr());
+            left -= 1;
+            found.is_none() && left != 0
+        });
+    }
+    found
+}
+
 /// Returns the addresses of the calling functions, innermost first.
 pub(crate) fn capture() -> Box<[usize]> {
     let mut frames = Vec::with_capacity(DEPTH);
-    if !cfg!(miri) {
-        backtrace::trace(|frame| {
-            frames.push(frame.ip().addr());
-            frames.len() < DEPTH
-        });
-    }
+    find(|ip| {
+        frames.push(ip);
+        None::<()>
+    });
     frames.into_boxed_slice()
 }
 
@@ -52,7 +63,9 @@ impl std::fmt::Display for Frame {
 }
 
 /// Returns whether a function belongs to this crate or to the standard library.
-fn is_internal(function: &str) -> bool {
+fn is_internal(function: &str, file: Option<&str>) -> bool {
+    // With `debug = "line-tables-only"`, names have no path: only the file tells.
+    let is_library = file.is_some_and(|file| is_std_file(file) || is_own_file(file));
     let function = function.trim_start_matches(['<', '&', '(']);
     let function = function.strip_prefix("dyn ").unwrap_or(function);
     let starts = [
@@ -65,7 +78,7 @@ fn is_internal(function: &str) -> bool {
         "rust_",
         "_",
     ];
-    function == "main" || starts.iter().any(|start| function.starts_with(start))
+    is_library || function == "main" || starts.iter().any(|start| function.starts_with(start))
 }
 
 /// Returns up to `at_most` functions of the user among `frames`, innermost first. Slow: it reads
@@ -82,11 +95,7 @@ pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
                 };
                 let function = format!("{name:#}");
                 let file = symbol.filename().map(|file| file.display().to_string());
-                // With `debug = "line-tables-only"`, names have no path: only the file tells.
-                let is_library = file
-                    .as_deref()
-                    .is_some_and(|file| is_std_file(file) || is_own_file(file));
-                if !is_library && !is_internal(&function) {
+                if !is_internal(&function, file.as_deref()) {
                     let line = symbol.lineno().unwrap_or(0);
                     functions.push(Frame {
                         function,
@@ -110,15 +119,7 @@ static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
 
 /// Returns the innermost function of the user up the call stack.
 pub(super) fn calling_function() -> Option<&'static Frame> {
-    let (mut found, mut depth) = (None, 0);
-    if !cfg!(miri) {
-        backtrace::trace(|frame| {
-            found = function_at(frame.ip().addr());
-            depth += 1;
-            found.is_none() && depth < DEPTH
-        });
-    }
-    found
+    find(function_at)
 }
 
 /// Returns the function of the user to which a return address leads.
@@ -146,13 +147,39 @@ mod tests {
             "<releasepool::Ref<T> as core::ops::drop::Drop>::drop",
             "core::ptr::drop_in_place<game::Texture>",
             "std::rt::lang_start",
+            "main",
         ] {
-            assert!(is_internal(function), "{function}");
+            assert!(is_internal(function, None), "{function}");
         }
-        assert!(!is_internal("game::load"));
+        assert!(!is_internal("game::load", None));
         assert!(!is_internal(
-            "<game::Texture as core::ops::drop::Drop>::drop"
+            "<game::Texture as core::ops::drop::Drop>::drop",
+            None
         ));
+    }
+
+    #[test]
+    fn a_file_tells_of_a_name_without_a_path() {
+        for file in [
+            "/rustc/0123/library/core/src/option.rs",
+            "/home/.rustup/lib/rustlib/src/rust/library/core/src/option.rs",
+            "/home/.cargo/registry/src/index/backtrace-0.3.76/src/lib.rs",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs"),
+        ] {
+            assert!(is_internal("new", Some(file)), "{file}");
+        }
+        assert!(!is_internal("new", Some("/home/game/src/main.rs")));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no backtraces that this crate reads")]
+    fn no_more_than_48_frames_are_captured() {
+        #[inline(never)]
+        fn deep(n: usize) -> usize {
+            let frames = if n == 0 { capture().len() } else { deep(n - 1) };
+            std::hint::black_box(frames)
+        }
+        assert_eq!(deep(60), 48);
     }
 
     #[test]

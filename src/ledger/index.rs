@@ -1,7 +1,7 @@
 //! The index of the ledger: from the address of a payload to its record, and to the pools that hold
 //! the object.
 
-use super::object_record::{self, AddressMap, HOLDERS, Hidden, Holder, ObjectRecord};
+use super::object_record::{self, AddressMap, Hidden, Holder, ObjectRecord};
 use super::threads::{Inside, own_number};
 use super::told::PoolLabel;
 use crate::sync::{Counter, Setting};
@@ -149,6 +149,10 @@ pub(crate) fn for_each(mut f: impl FnMut(&ObjectRecord)) {
 
 /// Records that a pool of this name has got an entry for the object. Runs no foreign code.
 pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
+    // What slots have retired is in no pool.
+    if label == PoolLabel::SLOTS {
+        return;
+    }
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let is_same = |holder: &Holder| {
@@ -168,6 +172,9 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
 
 /// Records that a pool of this name has released `n` entries for the object. Runs no foreign code.
 pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
+    if label == PoolLabel::SLOTS {
+        return;
+    }
     let thread = own_number();
     if Inside::enter().is_none() {
         // The record keeps these entries.
@@ -180,12 +187,7 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
         for own in [true, false] {
             for holder in &mut record.holders {
                 if holder.label == Some(label) && (holder.thread == thread) == own {
-                    let taken = left.min(holder.entries);
-                    holder.entries -= taken;
-                    left -= taken;
-                    if holder.entries == 0 {
-                        *holder = Holder::NONE;
-                    }
+                    left -= holder.take(left);
                 }
             }
         }
@@ -194,14 +196,10 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
         left -= more;
         // Keeps the sum right even if the entry came from another pool.
         for holder in &mut record.holders {
-            let taken = left.min(holder.entries);
-            holder.entries -= taken;
-            left -= taken;
+            left -= holder.take(left);
         }
-        // Moves a free place behind the one in use, as `entered_pool` requires.
-        if record.holders[0].entries == 0 {
-            record.holders.swap(0, HOLDERS - 1);
-        }
+        // Moves free places behind those in use, as `entered_pool` requires.
+        record.holders.sort_by_key(|holder| holder.entries == 0);
     });
 }
 
@@ -211,27 +209,60 @@ mod tests {
     use crate::{AutoreleasePool, Ref};
 
     #[test]
-    fn objects_that_are_made_inside_the_ledger_count_as_unrecorded_once() {
+    fn the_index_is_complete_unless_something_was_not_recorded() {
+        let object = Ref::new(1);
+        let (weak, address) = (Ref::downgrade(&object), Ref::as_ptr(&object).addr());
         let inside = Inside::enter();
+        // The death of an object whose record is locked.
+        let locked = index().get(&Hidden::new(address));
+        drop(object);
+        assert!(!is_complete());
+        drop(locked);
+        // The record is still there.
+        let record = remove(address, |_| ()).unwrap();
+        // SAFETY: `remove` has passed us the record (invariant 1 of `ledger`).
+        unsafe { object_record::take_back(record) };
+        STALE.set(0);
+        // What a pool releases inside the ledger: were its entry taken for one of an open pool, this would abort.
+        drop(inside);
+        let pool = AutoreleasePool::new();
+        pool.create(0);
+        let inside = Inside::enter();
+        drop(pool);
+        assert!(!is_complete());
+        STALE.set(0);
+        // An object that is made inside the ledger counts once.
         let before = unrecorded();
         let pool = AutoreleasePool::new();
         let r = Ref::new(1);
         pool.autorelease(r.clone());
         assert_eq!(unrecorded() - before, 1);
-        drop(inside);
-        drop(pool);
+        assert!(!is_complete());
+        drop((inside, weak, pool));
         // A raw call with such an object is no misuse.
         // SAFETY: of `into_raw`.
         drop(unsafe { Ref::from_raw(Ref::into_raw(r)) });
     }
 
     #[test]
-    fn what_a_pool_releases_inside_the_ledger_is_not_taken_for_held() {
-        let pool = AutoreleasePool::new();
-        pool.create(0);
-        let inside = Inside::enter();
-        // Were the object's entry taken for one of an open pool, this would abort.
-        drop(pool);
-        drop(inside);
+    fn entries_leave_their_pool_then_further_pools_then_any() {
+        let object = Ref::new(1);
+        let thin = NonNull::from(&*object).cast::<u8>();
+        let entered = |labels: &[PoolLabel]| labels.iter().for_each(|of| entered_pool(thin, *of));
+        let left = |n, label| {
+            left_pool(thin, n, label);
+            let held =
+                |record: &mut ObjectRecord| (record.holders.map(|of| of.entries), record.more);
+            with_record(thin.addr().get(), held).unwrap()
+        };
+        let (root, token) = (PoolLabel::ROOT, PoolLabel::TOKEN);
+        let (unnamed, handoff) = (PoolLabel::UNNAMED, PoolLabel::HANDOFF);
+        entered(&[root, token, token, unnamed, handoff]);
+        assert_eq!(left(1, handoff), ([1, 2], 1));
+        assert_eq!(left(1, PoolLabel::SLOTS), ([1, 2], 1));
+        assert_eq!(left(3, unnamed), ([1, 0], 0));
+        entered(&[root, unnamed]);
+        assert_eq!(left(2, token), ([1, 0], 0));
+        assert_eq!(left(1, root), ([0, 0], 0));
     }
 }

@@ -262,7 +262,7 @@ pub(crate) type PoolEntries = ((&'static str, u64), usize);
 pub(crate) fn holders(record: &ObjectRecord) -> impl Iterator<Item = PoolEntries> {
     let named = record.holders.iter().filter_map(|holder| {
         let label = holder.label?;
-        (holder.entries != 0).then(|| ((label.name(), holder.thread), holder.entries as usize))
+        Some(((label.name(), holder.thread), holder.entries as usize))
     });
     let more =
         (record.more != 0).then_some((("(further pools)", record.thread), record.more as usize));

@@ -66,6 +66,16 @@ impl Holder {
         entries: 0,
         unused: 0,
     };
+
+    /// Takes away at most `n` entries, and returns how many.
+    pub(super) fn take(&mut self, n: u32) -> u32 {
+        let taken = n.min(self.entries);
+        self.entries -= taken;
+        if self.entries == 0 {
+            *self = Self::NONE;
+        }
+        taken
+    }
 }
 
 /// A flag: the object's retains and releases are counted; see [`balance`](super::balance).

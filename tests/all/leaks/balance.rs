@@ -56,7 +56,8 @@ fn draw(texture: &Ref<Texture>) {
 fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
     alone!(|| counting(|scope| {
         let texture = Ref::new(Texture);
-        draw(&texture);
+        // More retains than lines are kept.
+        (0..30).for_each(|_| draw(&texture));
         std::mem::forget(keep(&texture));
         draw(&texture);
         drop(texture);
@@ -380,5 +381,6 @@ fn retains_and_releases_beyond_the_lines_that_are_kept_are_counted_together() {
         }
         let left = unreleased(scope);
         assert_eq!(left[0], ("one of many places".to_owned(), 1 + 7 - 3));
+        assert_eq!(left.len(), 16, "the places that a report lists");
     }));
 }

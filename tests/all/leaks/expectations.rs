@@ -2,7 +2,8 @@
 
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    alone, assert_says, events, events_of, fresh, here, listen, named_to_the_end, only, only_event,
+    Worker, alone, assert_says, events, events_of, fresh, here, listen, named_to_the_end, only,
+    only_event,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
@@ -134,6 +135,9 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
 #[test]
 fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
     listen();
+    // Those of another thread, which come first, are not looked at.
+    let other = Worker::new("other");
+    other.run(|| (0..3).for_each(|_| expect_gone(&Ref::new(Scene), "of another thread")));
     let frame = AutoreleasePool::named("frame");
     let scene = Ref::new(Scene);
     expect_gone(&scene, "in the frame's pool");
@@ -158,6 +162,14 @@ fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
     let said = event.to_string();
     assert_says(&said, &[" and by pool \"cache\" of thread "]);
     assert!(!said.contains("other reference"), "{said}");
+    let both = ["first", "second"].map(|name| {
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, name);
+        scene
+    });
+    autoreleasepool(|_| {});
+    assert_eq!(still_alive().len(), 1 + both.len());
+    other.join();
 }
 
 #[test]

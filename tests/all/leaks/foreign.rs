@@ -59,6 +59,16 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_records_are_freed() {
 }
 
 #[test]
+fn what_an_allocator_makes_while_the_ledger_works_is_not_recorded() {
+    alone!();
+    let _kept = Ref::new(0);
+    FOREIGN.set(Some(|| drop(Ref::new(1))));
+    let report = leaks::report();
+    assert!(FOREIGN.get().is_none(), "it has been called");
+    assert_eq!((report.objects(), report.unrecorded()), (1, 1));
+}
+
+#[test]
 fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
     struct Scene;
     struct Shown(Arc<AtomicBool>);

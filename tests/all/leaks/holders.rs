@@ -1,8 +1,9 @@
 //! Which pools hold an object.
 
 use crate::support::allocator::left_over;
-use crate::support::{alone, fresh, global, me};
+use crate::support::{Worker, alone, fresh, global, me, quiesce_until};
 use releasepool::leaks::{self, LeakReport};
+use releasepool::slot::OptionSlot;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
 
 /// Returns the pools in a report, with the number of entries.
@@ -45,7 +46,7 @@ fn the_pools_that_hold_an_object_are_named() {
 }
 
 /// Returns how reports name the calling thread.
-fn leak_label() -> String {
+pub fn leak_label() -> String {
     let me = me();
     match me.name() {
         Some(name) => format!("{name} ({})", me.key()),
@@ -118,6 +119,25 @@ fn root_token_and_handoff_pools_have_names_of_their_own() {
 }
 
 #[test]
+fn what_another_thread_releases_leaves_its_own_pool() {
+    let scope = leaks::scope();
+    let object = Ref::new(1);
+    let ui = AutoreleasePool::named("ui");
+    let mut handoff = HandoffPool::new();
+    ui.autorelease(object.clone());
+    handoff.autorelease(object.clone());
+    let other = Worker::new("other");
+    handoff.drain_on(&other.run(me));
+    other.run(|| autoreleasepool(|_| {}));
+    other.join();
+    assert_eq!(pools(&scope.report()), named(&[("ui", 1)]));
+    let slot = OptionSlot::new(Some(object.clone()));
+    slot.store(None);
+    quiesce_until(|| Ref::strong_count(&object) == 2);
+    assert_eq!(pools(&scope.report()), named(&[("ui", 1)]));
+}
+
+#[test]
 fn a_backlog_keeps_the_name_of_the_pool() {
     let scope = leaks::scope();
     let mut pool = AutoreleasePool::named("frame");
@@ -140,6 +160,11 @@ fn entries_of_more_pools_than_a_record_names_are_counted() {
     assert_eq!(
         pools(&scope.report()),
         named(&[("(further pools)", 2), ("a", 1), ("b", 1)])
+    );
+    open.pop();
+    assert_eq!(
+        pools(&scope.report()),
+        named(&[("(further pools)", 1), ("a", 1), ("b", 1)])
     );
     while open.pop().is_some() {}
     assert_eq!(pools(&scope.report()), []);

@@ -1,5 +1,6 @@
 //! Reports: groups, their order, their text, and the whole process.
 
+use super::holders::leak_label;
 use super::only_group;
 use crate::support::{alone, assert_says, child, on_threads, panic_of, sized};
 use releasepool::leaks::{self, LeakGroup};
@@ -72,10 +73,10 @@ fn a_failed_assertion_says_what_to_do_next() {
     let pool = AutoreleasePool::named("open");
     pool.create(Small);
     assert_eq!(last_line(&scope), "drain or drop these pools first");
-    let kept = [Ref::new(Small), Ref::new(Small)];
+    let kept = ([(); 2].map(|()| Ref::new(Small)), Ref::new(Large([0; 100])));
     let next_step = "to see which retains have no release, call \
-                     leaks::count_references([\"Small\"]) before these objects are created, and \
-                     run this again";
+                     leaks::count_references([\"Large\", \"Small\"]) before these objects are \
+                     created, and run this again";
     assert_eq!(last_line(&scope), next_step);
     drop((kept, pool));
     scope.assert_none();
@@ -86,6 +87,8 @@ fn a_failed_assertion_that_shows_retains_says_so() {
     let child = child!(|| {
         leaks::count_references(["Small"]);
         let _small = Ref::new(Small);
+        let pool = AutoreleasePool::new();
+        pool.create(Large([0; 100]));
         leaks::assert_none();
     });
     let next_step = "drop the references that were retained at these places";
@@ -103,14 +106,14 @@ fn objects_that_one_line_creates_on_several_threads_are_one_group() {
     let thread = std::thread::Builder::new().name("maker".into());
     let theirs = thread.spawn(move || {
         let _entry = handle.enter();
-        (make(), make())
+        (make(), make(), make())
     });
     let theirs = theirs.unwrap().join().unwrap();
-    let own = make();
+    let own = (make(), make());
     let report = scope.report();
     let group = only_group(&report);
     let counts: Vec<_> = group.threads().map(|(_, n)| n).collect();
-    assert_eq!(counts, [2, 1]);
+    assert_eq!(counts, [3, 2]);
     let each = group.threads().map(|(thread, n)| format!("{thread} ({n})"));
     let each: Vec<_> = each.collect();
     assert_says(group, &[&format!(" by threads {}", each.join(", "))]);
@@ -156,6 +159,7 @@ fn backtraces_are_recorded_on_demand() {
         Ref::new(Small)
     }
     let without = load();
+    assert_eq!(only_group(&leaks::report()).backtrace(), [""; 0]);
     leaks::record_backtraces(true);
     let with = std::hint::black_box(load());
     leaks::record_backtraces(false);
@@ -182,4 +186,61 @@ fn the_text_names_four_pools_and_counts_the_others() {
     assert_eq!(text.matches("pool \"").count(), 4, "{text}");
     assert_says(&text, &[" and 2 more"]);
     while pools.pop().is_some() {}
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no backtraces that this crate reads")]
+fn the_text_has_each_line_of_each_group() {
+    #[inline(never)]
+    fn load() -> Ref<Large> {
+        std::hint::black_box(Ref::new(Large([0; 100])))
+    }
+    #[inline(never)]
+    fn load_again() -> Ref<Large> {
+        std::hint::black_box(load())
+    }
+    alone!();
+    let label = leak_label();
+    leaks::count_references(["Missing", "Unknown", "Large"]);
+    leaks::record_backtraces(true);
+    let large = [(); 2].map(|()| load_again());
+    leaks::record_backtraces(false);
+    let retained = large.each_ref().map(|one| one.clone());
+    let pool = AutoreleasePool::named("ui");
+    let small = [(); 3].map(|()| Ref::new(Small));
+    small[..2]
+        .iter()
+        .for_each(|one| _ = pool.autorelease(one.clone()));
+    let report = leaks::report();
+    let [first, second] = report.groups() else {
+        panic!("{report}");
+    };
+    let counts: Vec<_> = first.unreleased().iter().map(|line| line.count).collect();
+    assert!(first.backtrace().len() > 1 && counts == [2, 2], "{first:?}");
+    assert_eq!((first.pooled(), second.pooled()), (0, 2));
+    let (functions, retains) = (first.backtrace().iter().take(4), first.unreleased().iter());
+    let lines = functions.map(|function| format!("\n    in {function}"));
+    let lines: String = lines
+        .chain(retains.map(|retain| format!("\n    {retain}")))
+        .collect();
+    let created = |group: &LeakGroup, bytes: &str| {
+        let (name, at) = (group.type_name(), group.site().unwrap());
+        format!("{name}, {bytes} bytes, created at {at} by thread {label}")
+    };
+    let missing = |name: &str| {
+        format!(
+            "\n  count_references({name:?}): no object of a type with that name was created since; \
+             a name is that of a type, or its end, such as \"Texture\""
+        )
+    };
+    let expected = format!(
+        "5 objects are alive, 1,680 bytes:\n  2 objects of {}{lines}\n  3 objects of {}\n    \
+         2 of them held by pool \"ui\" of thread {label} (2 entries){}{}",
+        created(first, "1,632"),
+        created(second, "48"),
+        missing("Missing"),
+        missing("Unknown"),
+    );
+    assert_eq!(report.to_string(), expected);
+    drop((pool, small, retained, large));
 }

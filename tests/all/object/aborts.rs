@@ -256,6 +256,19 @@ fn overwrite_by(word: usize, value: *const Texture) {
 }
 
 #[test]
+#[cfg(feature = "leak-detection")]
+fn a_header_of_another_type_aborts() {
+    aborts!(["an entry of pool \"ui\", was overwritten"], || {
+        let other = Ref::new(0_u32);
+        let pool = AutoreleasePool::named("ui");
+        let texture = PoolRef::as_ptr(pool.create(Texture(0)));
+        let type_info = |of: *const u32| of.cast::<usize>().wrapping_sub(1).cast_mut();
+        // SAFETY: none: the misuse under test. The words before both values are there.
+        unsafe { type_info(texture.cast()).write(type_info(Ref::as_ptr(&other)).read()) };
+    });
+}
+
+#[test]
 fn pointers_to_no_object_and_overwritten_headers_abort() {
     const UI: &[&str] = if cfg!(feature = "leak-detection") {
         &[

@@ -6,6 +6,7 @@ use super::places::{innermost, places, replaced};
 use super::switched::{Edit, Program};
 use crate::command::{output, read};
 use crate::rust;
+use proc_macro2::Span;
 use quote::ToTokens;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -192,8 +193,10 @@ fn add_constants(program: &mut Program) {
 struct Constants(Vec<(String, Range<usize>)>);
 
 impl Constants {
-    fn add(&mut self, name: &syn::Ident, of: &syn::Type, whole: proc_macro2::Span) {
-        if CHANGEABLE.contains(&&*of.to_token_stream().to_string()) {
+    fn add(&mut self, name: &syn::Ident, of: &syn::Type, value: &syn::Expr, whole: Span) {
+        // Twice the greatest number, plus one, is that number again.
+        let is_greatest = value.to_token_stream().to_string().ends_with(":: MAX");
+        if !is_greatest && CHANGEABLE.contains(&&*of.to_token_stream().to_string()) {
             let lines = whole.start().line..whole.end().line + 1;
             self.0.push((name.to_string(), lines));
         }
@@ -202,11 +205,11 @@ impl Constants {
 
 impl<'ast> Visit<'ast> for Constants {
     fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.add(&item.ident, &item.ty, item.span());
+        self.add(&item.ident, &item.ty, &item.expr, item.span());
     }
 
     fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
-        self.add(&item.ident, &item.ty, item.span());
+        self.add(&item.ident, &item.ty, &item.expr, item.span());
     }
 }
 

@@ -92,7 +92,7 @@ impl<'f> Functions<'f> {
 
 /// For tests or models alone.
 fn is_for_checks(attributes: &[syn::Attribute]) -> bool {
-    ["test", "loom"]
+    ["test", "loom", "any(releasepool_shuttle"]
         .iter()
         .any(|name| rust::is_for(name, attributes))
 }

@@ -5,7 +5,8 @@ use crate::support::{Log, events, fresh, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::task::Pooled;
 use releasepool::{
-    AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, callback_scope, pool, pooled,
+    AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool, callback_scope, pool,
+    pooled,
 };
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -193,6 +194,13 @@ fn panicking_callback_leaves_everything_drained() {
     assert_eq!(panics(), ["of the root's"]);
     autorelease(Ref::new(on_drop(|| panic!("root"))));
     assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| panic!("backlog")));
+    pool.drain_within(Budget::Count(0));
+    drop(pool);
+    autorelease(Ref::new(log.probe(2)));
+    assert_eq!(panic_of(|| callback_scope(|_| ())), "backlog");
+    assert_eq!(log.ids(), [1, 0, 2]);
 }
 
 #[test]

@@ -41,7 +41,9 @@ const LONG: Duration = Duration::from_secs(900);
 pub struct Check {
     pub name: String,
     pub is_test: bool,
-    /// True if it is shown only what the others do not reach.
+    /// True if its program has the ledger.
+    has_ledger: bool,
+    /// True if there is a test of this name without the ledger: it is shown only what nothing reaches without.
     is_again: bool,
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -90,11 +92,12 @@ pub fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync)
 }
 
 /// Returns all checks that must pass with no mutant on: the models of a program in both modes, and the tests of
-/// others, of which a later one may have the name of an earlier one.
-pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
+/// others, without and with the ledger.
+pub fn all(models: &Path, tests: &[PathBuf], ledger: &[PathBuf]) -> Result<Vec<Check>, String> {
     let check = |name, is_test, program: &Path, args: &[&str]| Check {
         name,
         is_test,
+        has_ledger: ledger.iter().any(|of| of == program),
         is_again: false,
         program: program.to_owned(),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
@@ -109,7 +112,7 @@ pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
         }));
     }
     let mut known = BTreeSet::new();
-    for program in tests {
+    for program in tests.iter().chain(ledger) {
         let list = |more: &[&str]| {
             let mut command = Command::new(program);
             output(command.args(["--list", "--format=terse"]).args(more))
@@ -204,7 +207,7 @@ pub fn baseline(
         }
     }
     let mut known: Vec<Known> = known.into_values().collect();
-    let others = known.iter().filter(|of| !of.check.is_again);
+    let others = known.iter().filter(|of| !of.check.has_ledger);
     let others: BTreeSet<usize> = others.flat_map(|of| of.reached.clone()).collect();
     let again = known.iter_mut().filter(|of| of.check.is_again);
     again.for_each(|of| of.reached.retain(|place| !others.contains(place)));
@@ -521,9 +524,9 @@ mod tests {
         let check = Check {
             name: name.to_owned(),
             is_test: name.starts_with("test "),
-            is_again: false,
             program: "bash".into(),
             args: ["-c", script].map(str::to_owned).into(),
+            ..Check::default()
         };
         let reached = (1..1 + reached).collect();
         Known {

@@ -187,8 +187,8 @@ impl Program {
         let canaries = self.canaries()?;
         self.left = canaries.union(&chosen.mutants).copied().collect();
         self.compile()?;
-        let tests = [TESTS.build()?, WITH_LEDGER.build()?].concat();
-        let checks = check::all(&LOOM.build()?[0], &tests)?;
+        let (tests, ledger) = (TESTS.build()?, WITH_LEDGER.build()?);
+        let checks = check::all(&LOOM.build()?[0], &tests, &ledger)?;
         for kind in Kind::ALL {
             let of_kind = |mutant: &&usize| self.mutants[**mutant].kind == kind;
             let all = chosen.mutants.iter().filter(of_kind).count();

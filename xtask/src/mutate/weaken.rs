@@ -123,7 +123,7 @@ impl Program {
         chosen: &Chosen,
         asked: &Asked,
     ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
-        let checks = check::all(&HERE.build()?[0], &[])?;
+        let checks = check::all(&HERE.build()?[0], &[], &[])?;
         let sites = self.orderings.iter().enumerate();
         let sites: BTreeMap<String, usize> = sites.map(|(i, o)| (o.line(), i)).collect();
         // What is reached, but not found in the source.

@@ -72,7 +72,7 @@ impl Entry {
 
     /// Renews what is known of a survivor.
     fn renew(&mut self, mutant: &Mutant, verdict: &Verdict) {
-        if self.survivors.contains_key(&survivor(mutant)) && *verdict != Verdict::DoesNotCompile {
+        if self.survivors.contains_key(&survivor(mutant)) {
             self.add(mutant, verdict);
         }
     }
@@ -287,6 +287,15 @@ pub fn keep(
         } else if let Some(last) = report.0.get_mut(&of).filter(|_| !stale.contains(&of)) {
             last.renew(&all[i], verdict);
         }
+    }
+    // What the tool does not make any more does not survive.
+    let named = |mutant: &Mutant| (mutant.kind, mutant.file.clone(), survivor(mutant));
+    let made: BTreeSet<_> = all.iter().map(named).collect();
+    let kinds: BTreeSet<_> = all.iter().map(|mutant| mutant.kind).collect();
+    let is_known = |of: &(Kind, String)| kinds.contains(&of.0) && !stale.contains(of);
+    for ((kind, file), entry) in report.0.iter_mut().filter(|(of, _)| is_known(of)) {
+        let is_made = |name: &String| made.contains(&(*kind, file.clone(), name.clone()));
+        entry.survivors.retain(|name, _| is_made(name));
     }
     let today = output(Command::new("date").arg("+%F"))?;
     for (of, mut entry) in entries {

@@ -372,6 +372,11 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
+    fn flags_have_bits_of_their_own() {
+        assert_eq!(BALANCED & FRAMES, 0);
+    }
+
+    #[test]
     fn chunks_that_two_threads_add_at_once_are_both_found() {
         let growing = GROWING.lock().unwrap();
         let before = LEDGER.newest.get();

@@ -2,8 +2,8 @@
 //! process.
 
 use crate::frame::{died_on, hold, id_of};
-use crate::support::allocator::{allocations, bytes, left_over};
-use crate::support::teardown::{ALWAYS, at_teardown};
+use crate::support::allocator::{allocations, bytes, left_over, with_foreign};
+use crate::support::teardown::{ALWAYS, at_teardown, push_work};
 use crate::support::{
     LONG, Log, Probe, alone, assert_died, assert_says, events, events_of, fresh_to_the_end, listen,
     me, on_drop, panic_of, send, wait_until,
@@ -18,7 +18,7 @@ use releasepool::{
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -387,12 +387,18 @@ fn barrier_waits_for_all_that_a_value_owns() {
         assert_eq!(log.count() as u32, n + 1);
     }
     assert!(reclaimer.wait_idle(LONG));
+}
+
+#[test]
+fn wait_idle_ends_at_its_limit_while_a_closure_runs() {
+    let log = Log::new();
+    let reclaimer = reclaimer();
     let go = hold(reclaimer.thread());
-    reclaimer.drop_later(log.probe(99));
+    reclaimer.drop_later(log.probe(0));
     assert!(!reclaimer.wait_idle(Duration::from_millis(5)));
     drop(go);
     assert!(reclaimer.wait_idle(LONG));
-    assert_eq!(log.count() as u32, CHAINS + 1);
+    assert_eq!(log.count(), 1);
 }
 
 /// Sends a value from another thread, and waits until it is sent.
@@ -426,6 +432,31 @@ fn wait_idle_waits_for_what_a_destructor_has_sent_meanwhile() {
     thread::sleep(Duration::from_millis(20));
     drop(go_on);
     assert!(waiting.join().unwrap() && log.count() == 1);
+}
+
+/// A sender counts its value before it allocates the message.
+#[test]
+fn wait_idle_waits_for_a_value_that_is_not_sent_yet() {
+    static RECLAIMER: LazyLock<Reclaimer> = LazyLock::new(reclaimer);
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    fn waiting() -> usize {
+        RECLAIMER.pending().values
+    }
+    let hold = || {
+        if waiting() == 1 {
+            wait_until(|| CALLS.load(Ordering::Relaxed) > 100);
+        }
+    };
+    assert_eq!(waiting(), 0);
+    // Too large for a block.
+    let send = || RECLAIMER.drop_later([0_u8; 65_000]);
+    let sender = thread::spawn(move || with_foreign(hold, send));
+    wait_until(|| waiting() == 1);
+    // One look for values calls the allocator less often.
+    let count = || _ = CALLS.fetch_add(1, Ordering::Relaxed);
+    assert!(with_foreign(count, || RECLAIMER.wait_idle(LONG)));
+    sender.join().unwrap();
+    assert!(RECLAIMER.finish(LONG));
 }
 
 /// pnpm#14498: the process may end before a detached thread has dropped what was sent to it, so values that
@@ -577,6 +608,18 @@ fn a_reclaimer_that_is_told_to_end_is_waited_for_until_it_has() {
     other.drop_later(on_drop(move || send.send(there.finish(LONG)).unwrap()));
     assert!(!receive.recv().unwrap());
     wait_until(|| !other.thread().is_alive());
+}
+
+#[test]
+fn the_thread_locals_of_a_reclaimer_are_destroyed_before_it_has_ended() {
+    let log = Log::new();
+    let reclaimer = reclaimer();
+    let last = move || {
+        thread::sleep(Duration::from_millis(50));
+        log.note(0);
+    };
+    reclaimer.drop_later(on_drop(move || push_work(last)));
+    assert!(reclaimer.finish(LONG) && log.count() == 1);
 }
 
 #[test]

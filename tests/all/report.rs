@@ -307,6 +307,19 @@ fn finish_does_not_wait_for_what_its_caller_would_have_to_do() {
 }
 
 #[test]
+fn finish_runs_no_closures_for_a_frame_loop_that_has_ended() {
+    let log = alone!();
+    let frames = quick();
+    let _proxy = frames.proxy();
+    drop(frames);
+    me().post(move || log.note(0)).unwrap();
+    let report = finish(Duration::ZERO).unwrap_err();
+    assert_eq!(report.managers[0].report.holders[0].inbox, 1);
+    assert_eq!((log.count(), global().run_inbox()), (0, 1));
+    finish(LONG).unwrap();
+}
+
+#[test]
 fn finish_waits_for_other_threads_though_its_own_looper_is_left() {
     alone!();
     // It has nothing left, and is looked at before the global one.

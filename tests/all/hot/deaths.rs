@@ -95,6 +95,24 @@ fn it_dies_on_the_thread_that_dropped_last() {
     assert_eq!(log.threads(), [second.id()]);
 }
 
+/// This thread lets both objects go, and makes no reference to either.
+#[test]
+fn the_references_of_others_also_count_for_a_later_object_in_the_same_place() {
+    let log = alone!();
+    let worker = Worker::new("has references");
+    for id in 0..2 {
+        let owner = hot(log.probe(id));
+        let (reference, owner) = worker.run(move || (owner.get(), owner));
+        drop(owner);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), id as usize, "there is a reference");
+        worker.run(move || drop(reference));
+        worker.run(|| drop(AutoreleasePool::new()));
+        assert_eq!(log.count(), id as usize + 1);
+    }
+    worker.join();
+}
+
 #[test]
 fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
     let log = alone!();
@@ -318,8 +336,8 @@ fn a_review_ends_even_if_destructors_let_objects_go_for_ever() {
     }
     alone!();
     let worker = Worker::new("does not drain");
-    worker.run(|| drop(hot(Next(2_100))));
-    assert_eq!(Hot::review(), 2_048, "one in each round");
+    worker.run(|| drop([2_100, 0].map(|n| hot(Next(n)))));
+    assert_eq!(Hot::review(), 2_049, "two in the first round, then one");
     worker.join();
 }
 

@@ -160,6 +160,8 @@ fn shutdown_releases_what_dies_as_it_empties_the_backlog_or_the_root_pool() {
 fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
     const SHORT: Duration = Duration::from_millis(1);
     let log = alone!();
+    // It has the first place in the table.
+    let alive = hot(0);
     let last = last_handle(&log);
     let (quiet, left) = in_a_destructor(move || {
         drop(last);
@@ -168,6 +170,7 @@ fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
         (global().quiesce(SHORT), left)
     });
     assert_eq!((quiet, left), (false, 1));
+    drop(alive);
     global().shutdown(LONG).unwrap();
     assert_eq!(log.count(), 1);
 }

@@ -14,8 +14,8 @@ use releasepool::{
     autoreleasepool, finish,
 };
 use std::cell::{Cell, RefCell};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 #[test]
@@ -140,6 +140,31 @@ fn an_allocator_may_fill_a_pool_with_few_objects_at_the_end_of_its_drain() {
         pool.create(on_drop(|| feed(40)));
         assert_eq!(pool.drain(), 42);
         assert!(FOREIGN.get().is_none() && pool.is_empty());
+    });
+}
+
+#[test]
+fn an_allocator_may_queue_objects_while_it_frees_the_queue_of_others() {
+    thread_local! {
+        static LOG: Log = Log::new();
+    }
+    /// A link of a chain in blocks: the allocator is not called when it is freed.
+    struct Link(Option<Ref<Link>>);
+    impl Drop for Link {
+        fn drop(&mut self) {
+            if self.0.is_none() {
+                FOREIGN.set(Some(|| drop(Ref::new(LOG.with(|log| log.probe(0))))));
+            }
+        }
+    }
+    fresh(|| {
+        let blocks = BlockAllocator::process();
+        let link = |next, _| Some(Ref::new_in(Link(next), &blocks));
+        let chain = (0..sized(700, 20_000, 20_000)).fold(None, link);
+        LOG.with(|log| assert_eq!(log.count(), 0));
+        drop(chain);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        LOG.with(|log| assert_eq!(log.count(), 1));
     });
 }
 
@@ -290,6 +315,29 @@ fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
         LOOP.set(Some(frames));
         FOREIGN.set(Some(|| drop(LOOP.take())));
         assert!(!post(&proxy) && proxy.is_closed());
+    }
+}
+
+#[test]
+fn an_allocator_may_enter_a_thread_while_shutdown_looks_at_all_threads() {
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    static ENTERED: Mutex<Option<Worker>> = Mutex::new(None);
+    alone!();
+    // So that there is a thread to look at.
+    let _this = me();
+    let enter = || {
+        if LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
+            let worker = Worker::new("late");
+            worker.run(|| _ = me());
+            *ENTERED.lock().unwrap() = Some(worker);
+        }
+    };
+    for calls in 0..100 {
+        LEFT.store(calls, Ordering::Relaxed);
+        // The next look finds that no thread holds anything.
+        with_foreign(enter, || global().shutdown(Duration::ZERO)).unwrap();
+        let entered = ENTERED.lock().unwrap().take();
+        entered.into_iter().for_each(Worker::join);
     }
 }
 

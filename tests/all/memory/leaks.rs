@@ -133,7 +133,7 @@ fn use_slot() {
     let worker = Worker::new("reader");
     worker.run(|| {
         push_work(|| _ = SLOT.with(|n| *n));
-        *SLOT.load(&AutoreleasePool::new())
+        *SLOT.load(&AutoreleasePool::named("reader".repeat(20)))
     });
     let last = LAST.lock().unwrap().replace(worker);
     last.into_iter().for_each(Worker::join);
@@ -142,7 +142,7 @@ fn use_slot() {
 /// The name of some work, the work, how often it is done, and a bound on the bytes that it leaves.
 type Case = (&'static str, fn(), usize, isize);
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 10] = [
     ("a thread that does everything", || ended(busy), 200, 4_096),
     (
         "entries in a thread's root pool",
@@ -199,7 +199,6 @@ const CASES: [Case; 11] = [
     ("a manager", manager_that_comes_and_goes, 500, 16_384),
     ("values that are moved out", move_values_out, 100, 1),
     ("a deep structure", deep_structure, 3, 4_096),
-    ("threads that use a slot", use_slot, 200, 4_096),
 ];
 
 #[test]
@@ -214,6 +213,13 @@ fn nothing_is_left() {
         (what, body)
     });
     each_alone!(bodies);
+}
+
+#[test]
+fn threads_that_use_a_slot_leave_nothing() {
+    alone!();
+    let left = left_over(100, use_slot);
+    assert!(left < 4_096, "{left} bytes");
 }
 
 #[test]

@@ -309,15 +309,19 @@ fn pointers_to_no_object_and_overwritten_headers_abort() {
             let pool = AutoreleasePool::named("ui");
             overwrite_by(usize::MAX - 63, PoolRef::as_ptr(pool.create(Texture(0))));
         }),
-        ("an address within a type info", UI, || {
-            let pool = AutoreleasePool::named("ui");
-            let one = PoolRef::as_ptr(pool.create(Texture(0)));
-            let other = PoolRef::as_ptr(pool.create(0_u64)).cast();
-            // SAFETY: the word before a value is the address of its type info.
-            let info = |value: *const Texture| unsafe { *value.cast::<usize>().sub(1) };
-            let lower = if info(one) < info(other) { one } else { other };
-            overwrite_by(info(lower) + 1, lower);
-        }),
+        (
+            "an address within a type info",
+            &["\"ui\", was overwritten"],
+            || {
+                let pool = AutoreleasePool::named("ui");
+                let one = PoolRef::as_ptr(pool.create(Texture(0)));
+                let other = PoolRef::as_ptr(pool.create(0_u64)).cast();
+                // SAFETY: the word before a value is the address of its type info.
+                let info = |value: *const Texture| unsafe { *value.cast::<usize>().sub(1) };
+                let lower = if info(one) < info(other) { one } else { other };
+                overwrite_by(info(lower) + 1, lower);
+            }
+        ),
         ("a drain of objects with destructors", UI, || {
             let pool = AutoreleasePool::named("ui");
             overwrite(PoolRef::as_ptr(pool.create(Texture(0))));

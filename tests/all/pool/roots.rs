@@ -1,7 +1,7 @@
 //! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
 use crate::support::{
-    Log, alone, assert_says, events, fresh, global, listen, me, on_drop, only_event, react,
+    Log, alone, assert_says, events, figures, fresh, global, listen, me, on_drop, only_event, react,
 };
 use releasepool::event::EventKind;
 use releasepool::pool::RootPolicy;
@@ -114,6 +114,18 @@ fn a_drain_lowers_the_watermark_again() {
     manager.autorelease(Ref::new(0));
     let told = events(EventKind::RootWatermark).len();
     assert_eq!(told, 4, "the drain of another pool does not");
+}
+
+#[test]
+fn an_entry_counts_until_its_destructor_has_ended_even_if_that_drains_the_root_pool() {
+    let manager = PoolManager::new();
+    let inner = manager.clone();
+    manager.autorelease(Ref::new(on_drop(move || {
+        assert_eq!(inner.drain_root(), 0);
+        assert_eq!(figures(&inner).root_entries, 1);
+    })));
+    assert_eq!(manager.drain_root(), 1);
+    assert_eq!(figures(&manager).root_entries, 0);
 }
 
 fn beyond(manager: &PoolManager) -> usize {

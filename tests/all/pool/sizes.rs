@@ -4,8 +4,8 @@
 use crate::support::{Chain, Log, fresh, me, on_drop, panic_of, totals, with_log};
 use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
-/// Numbers of entries. Up to four are few.
-const SIZES: [u32; 3] = [1, 3, 10];
+/// Numbers of entries. Up to sixteen are few.
+const SIZES: [u32; 3] = [1, 3, 40];
 
 /// Calls `f` with a log, a number of entries, and whether an object has a weak reference, for all of these.
 fn each(f: impl Fn(Log, u32, bool) + Sync) {

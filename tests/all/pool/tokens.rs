@@ -52,6 +52,9 @@ fn pop_of_a_thousand_token_pools_is_not_endless() {
     let empty = global().push();
     (0..1_000).map(push).for_each(drop);
     assert_eq!(global().pop(empty), Ok(1_000));
+    let lowest = global().push();
+    (0..1_000).for_each(|_| _ = global().push());
+    assert_eq!(global().pop(lowest), Ok(0), "all are empty");
     assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 }
 

@@ -250,3 +250,22 @@ fn a_drain_in_a_round_ends_after_a_slow_destructor() {
         assert_eq!(log.count(), 1);
     });
 }
+
+#[test]
+fn a_share_ends_after_a_millisecond() {
+    let log = alone!();
+    quick().tick(|_| {
+        let me = me();
+        let slow = |probe| {
+            on_drop(move || {
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_micros(150) {}
+                drop(probe);
+            })
+        };
+        fresh(|| (0..EACH as u32).for_each(|id| me.release(Ref::new(slow(log.probe(id))))));
+        autoreleasepool(|_| ());
+        // The seventh ends 1.05 ms after the beginning, or later.
+        assert!((1..=7).contains(&log.count()), "{}", log.count());
+    });
+}

@@ -59,6 +59,13 @@ fn an_object_that_two_threads_retain_by_turns_is_reported_with_its_sites() {
 }
 
 #[test]
+fn it_is_reported_after_32_turns_of_32_retains() {
+    alone!();
+    // Again if they have taken longer than a second.
+    assert!((0..100).any(|_| by_turns(&Ref::new(Settings), 32, 33).len() == 1));
+}
+
+#[test]
 fn an_object_that_goes_to_another_thread_now_and_then_is_not_reported() {
     alone!();
     let settings = Ref::new(Settings);

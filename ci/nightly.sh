@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Runs the checks that take hours, or rarely find anything, and that `.ci/run` leaves out or shortens. Runs
-# each script to its end even if another one fails; says at the end which did.
+# Runs all checks: also those that take hours, or rarely find anything, and that `.ci/run` leaves out or
+# shortens, or that take turns there. Runs each script to its end even if another one fails; says at the
+# end which did.
 #
 #   ci/nightly.sh            everything
 #   ci/nightly.sh NAME...    those of the scripts below
 cd "$(dirname "$0")/.."
 
 scripts=(
+    ".ci/run all"
     "ci/test.sh msrv"
     ci/package.sh
     ci/capi.sh

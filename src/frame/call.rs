@@ -4,13 +4,8 @@ use crate::sync::thread::Result;
 use crate::sync::{Lock, Parker, catch_unwind, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
-use crate::thread::thread_handle::Closed;
+use crate::thread::thread_handle::{CHECK_INTERVAL, Closed};
 use std::time::Duration;
-
-/// How long a caller sleeps before it checks that the loop which it has called still exists. A
-/// finished call wakes its caller; the check is for loops that end without a wake-up, because they
-/// were forgotten, or dropped inside a destructor.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A one-shot channel: one thread puts a value into it, and another waits for the value.
 pub(super) struct OneShot<T> {
@@ -102,5 +97,26 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
                 Stage::Taken => self.caller.park(Some(CHECK_INTERVAL)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_caller_looks_for_its_loop_every_20_milliseconds() {
+        let looks = || {
+            let (began, looks) = (elapsed(), Cell::new(0));
+            let ends = || {
+                looks.set(looks.get() + 1);
+                elapsed() - began >= Duration::from_millis(100)
+            };
+            assert!(Call::new(|| ()).wait(ends).is_err());
+            looks.get()
+        };
+        // Fewer in an attempt in which the thread has to wait for a processor.
+        assert!((0..100).any(|_| looks() == 6));
     }
 }

@@ -9,7 +9,7 @@ use crate::thread::current::{current_key, current_or_closed};
 use crate::thread::inbox::MessageKind;
 use crate::thread::key::{ThreadKey, is_own};
 use crate::thread::record::Record;
-use crate::thread::thread_handle::ThreadHandle;
+use crate::thread::thread_handle::{CHECK_INTERVAL, ThreadHandle};
 use crate::unwind::{Payload, message_of};
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
@@ -174,10 +174,6 @@ fn home() -> Arc<Record> {
     this_thread::with(|_| ());
     current_or_closed()
 }
-
-/// How long a thread sleeps before it checks that the home still exists: a home that ends wakes
-/// nobody.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Why a [`PendingHome`] has no value.
 ///

@@ -9,6 +9,11 @@ use crate::sync::{boxed, unbox};
 use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a thread sleeps before it checks that the thread, home or loop for which it waits still
+/// exists. What it waits for wakes it; not all ends do, such as those of forgotten loops.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A handle of a thread that uses this crate, for other threads.
 ///

@@ -4,6 +4,7 @@
 mod deep;
 
 use crate::manager::thread_that_runs_an_orphan;
+use crate::support::allocator::allocations;
 use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, on_threads, only,
@@ -398,4 +399,15 @@ fn shutdown_by_several_threads_at_once() {
         }
     });
     manager.shutdown(Duration::ZERO).unwrap();
+}
+
+#[test]
+fn it_looks_every_two_milliseconds() {
+    alone!();
+    let scene = Scene::new(|manager, log| manager.autorelease(Ref::new(log.probe(0))));
+    let look = |within| allocations(|| _ = scene.manager.shutdown(within).unwrap_err());
+    let one = look(Duration::ZERO);
+    // It looks 47 times. Seldom less, if this thread has to wait for a processor; but 25 times at
+    // most, if it naps for four milliseconds. The report takes some allocations more than a look.
+    assert!((0..100).any(|_| look(Duration::from_millis(100)) > 22 * one));
 }

@@ -26,12 +26,12 @@ impl<T> OneShot<T> {
         self.parker.unpark();
     }
 
-    /// Waits for the value, for `limit` at most if there is one, and takes it.
-    pub(super) fn take_within(&self, limit: Option<Duration>) -> Option<T> {
-        let until = limit.map(|limit| elapsed().saturating_add(limit));
+    /// Waits for the value, until `elapsed` reaches `until` if there is a limit, and takes it.
+    pub(super) fn take_by(&self, until: Option<Duration>) -> Option<T> {
+        let left = || until.map(|until| until.saturating_sub(elapsed()));
         loop {
-            let left = until.map(|until| until.saturating_sub(elapsed()));
-            let value = self.value.lock().take();
+            // Reads the clock first: a value that was put in time is found.
+            let (left, value) = (left(), self.value.lock().take());
             if value.is_some() || left == Some(Duration::ZERO) {
                 return value;
             }

@@ -88,7 +88,7 @@ impl Looper {
             drop(here);
             run(Served(state));
         })?;
-        let state = ready.take_within(None);
+        let state = ready.take_by(None);
         let state = state.expect("the thread has put it there");
         LOOPS.add(&state);
         Ok(Self {

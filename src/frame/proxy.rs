@@ -201,15 +201,15 @@ impl LoopProxy {
         self.0.in_flight.is_closed() || !self.thread().is_alive()
     }
 
-    /// Posts `f` and waits until it has run, for `limit` at most; returns whether it has.
-    pub(crate) fn run_within(&self, limit: Duration, f: impl FnOnce() + Send + 'static) -> bool {
+    /// Posts `f` and waits until it has run, or `elapsed` reaches `until`; returns whether it ran.
+    pub(crate) fn run_by(&self, until: Duration, f: impl FnOnce() + Send + 'static) -> bool {
         let done = Arc::new(OneShot::new());
         let there = done.clone();
         let posted = self.post(move || {
             f();
             there.put(());
         });
-        posted.is_ok() && done.take_within(Some(limit)).is_some()
+        posted.is_ok() && done.take_by(Some(until)).is_some()
     }
 
     /// Refuses posts from now on, and wakes the loop, which finds itself closed and ends.

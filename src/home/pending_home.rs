@@ -138,20 +138,15 @@ impl<T> PendingHome<T> {
     /// As [`wait`](Self::wait).
     pub fn wait_within(&self, limit: Duration) -> Option<Result<HomeRef<T>, NotMade>> {
         let until = elapsed().saturating_add(limit);
+        let left = || until.saturating_sub(elapsed());
         loop {
-            let seen = self.shared.decided.ticket();
-            // Reads the clock first: a value that was made in time is found.
-            let left = until.saturating_sub(elapsed());
-            if let Some(outcome) = self.try_get() {
-                return Some(outcome);
+            // In this order, no wake-up is missed, and a value that was made in time is found.
+            match (self.shared.decided.ticket(), left(), self.try_get()) {
+                (_, _, Some(outcome)) => return Some(outcome),
+                _ if is_own(self.home.key()) => return Some(Err(NotMade::AtHome)),
+                (_, Duration::ZERO, _) => return None,
+                (seen, left, _) => self.shared.decided.sleep(seen, left.min(CHECK_INTERVAL)),
             }
-            if is_own(self.home.key()) {
-                return Some(Err(NotMade::AtHome));
-            }
-            if left.is_zero() {
-                return None;
-            }
-            self.shared.decided.sleep(seen, left.min(CHECK_INTERVAL));
         }
     }
 

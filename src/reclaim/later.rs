@@ -83,9 +83,8 @@ local! {
 impl Near {
     fn set(&self, number: u64, reclaimer: Option<NearReclaimer>) {
         self.number.set(number);
-        // Drops the former reference before the cell is borrowed: the drop may run foreign code.
-        drop(self.reclaimer.take());
-        *self.reclaimer.borrow_mut() = reclaimer;
+        // Drops the former reference last: the drop may run foreign code, which may call this, too.
+        drop(self.reclaimer.replace(reclaimer));
     }
 }
 
@@ -108,19 +107,8 @@ fn reclaimer() -> Option<NearReclaimer> {
 #[inline(never)]
 fn look_up() -> Option<NearReclaimer> {
     // Nothing would empty a `NEAR` that is set in the thread's exit or after it.
-    if is_exiting() || current().is_none() {
-        return None;
-    }
-    let found = {
-        let process = PROCESS.lock();
-        if process.is_own_thread() {
-            return None;
-        }
-        match process.number_and_reclaimer() {
-            None if process.has_failed => return None,
-            found => found,
-        }
-    };
+    let current = current().filter(|_| !is_exiting())?;
+    let found = PROCESS.lock().find(current.key())?;
     let (number, reclaimer) = found.or_else(start)?;
     let reclaimer = Rc::new(reclaimer);
     set_exit_hook(HookOf::Reclaimer, |_| forget_reclaimer());
@@ -139,9 +127,16 @@ fn start() -> Option<(u64, Arc<Started>)> {
 }
 
 impl Process {
-    /// Returns whether the calling thread is that of a reclaimer of the process.
-    fn is_own_thread(&self) -> bool {
-        chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
+    /// Returns whether `thread` is that of a reclaimer of the process.
+    fn has_thread(&self, thread: Option<ThreadKey>) -> bool {
+        chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == thread)
+    }
+
+    /// Returns the reclaimer that runs, `Some(None)` if one must be started, or `None` if `thread`
+    /// must destroy its values itself.
+    fn find(&self, thread: ThreadKey) -> Option<Option<(u64, Arc<Started>)>> {
+        let must_stay = self.has_failed || self.has_thread(Some(thread));
+        (!must_stay).then(|| self.number_and_reclaimer())
     }
 
     /// Makes `new` the reclaimer that runs, unless one runs already. Returns the one that runs.
@@ -264,7 +259,7 @@ pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
 /// }
 /// ```
 pub fn finish_drops(deadline: Duration) -> bool {
-    if PROCESS.lock().is_own_thread() {
+    if PROCESS.lock().has_thread(current_key()) {
         return false;
     }
     let mut left = end_within(deadline);
@@ -287,7 +282,7 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     let latest = PROCESS.lock().stop();
     forget_reclaimer();
     let mut left: Vec<_> = chain(latest.as_ref()).collect();
-    left.retain(|reclaimer| !reclaimer.finish(until.saturating_sub(elapsed())));
+    left.retain(|reclaimer| !reclaimer.finish_by(until));
     if left.is_empty() {
         let is_it = |now: &mut Arc<_>| latest.as_ref().is_some_and(|it| Arc::ptr_eq(it, now));
         // No destructor runs under the lock: `latest` refers to what is removed, too.
@@ -368,5 +363,18 @@ impl<T: Send + 'static> DerefMut for Later<T> {
 impl<T: Send + fmt::Debug + 'static> fmt::Debug for Later<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Later").field(&**self).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_no_thread_could_be_started_values_stay_on_their_threads() {
+        let mut process = Process::default();
+        let thread = ThreadKey::new(0, 1);
+        assert!(process.find(thread).is_some_and(|found| found.is_none()));
+        assert!(process.install(&mut None).is_none() && process.find(thread).is_none());
     }
 }

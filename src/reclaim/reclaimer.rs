@@ -193,8 +193,7 @@ impl Reclaimer {
         // A reclaimer that was told to end refuses the closure, and destroys all that waits before
         // it ends.
         !is_own(self.thread().key())
-            && (self.proxy.call(destroy_all).is_ok()
-                || self.state.room.has_ended_within(Duration::MAX))
+            && (self.proxy.call(destroy_all).is_ok() || self.state.room.has_ended_by(Duration::MAX))
     }
 
     /// Waits until no value or reference waits for the reclaimer, or for `timeout` at most. Returns
@@ -204,11 +203,10 @@ impl Reclaimer {
             return false;
         }
         let until = elapsed().saturating_add(timeout);
-        let left = || until.saturating_sub(elapsed());
         let is_idle = || self.thread().0.releases.waiting() == 0;
-        let runs = || self.proxy.run_within(left(), destroy_all);
+        let runs = || self.proxy.run_by(until, destroy_all);
         // A reclaimer that was told to end refuses the closure, and destroys all before it ends.
-        while runs() || self.state.room.has_ended_within(left()) {
+        while runs() || self.state.room.has_ended_by(until) {
             if is_idle() {
                 return true;
             }
@@ -237,8 +235,13 @@ impl Reclaimer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn finish(&self, deadline: Duration) -> bool {
+        self.finish_by(elapsed().saturating_add(deadline))
+    }
+
+    /// Does what [`finish`](Self::finish) does, until `elapsed` reaches `until`.
+    pub(super) fn finish_by(&self, until: Duration) -> bool {
         self.proxy.ask_to_close();
-        if is_own(self.thread().key()) || !self.state.room.has_ended_within(deadline) {
+        if is_own(self.thread().key()) || !self.state.room.has_ended_by(until) {
             return false;
         }
         // Waits for the thread, which only has to destroy its thread-locals. Holds the lock

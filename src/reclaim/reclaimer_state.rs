@@ -25,8 +25,8 @@ pub(super) struct ReclaimerState {
     /// The reclaimer makes room after each of its rounds.
     pub(super) room: Room,
     pub(super) types: TypeCounts,
-    /// Since when the reclaimer has not been found idle, in nanoseconds of `elapsed`; 0 if it is
-    /// idle.
+    /// Since when the reclaimer has not been found idle: the complement of the nanoseconds of
+    /// `elapsed`, which is never 0; 0 if the reclaimer is idle.
     busy_since: Hint,
 }
 
@@ -90,15 +90,14 @@ impl ReclaimerState {
         if !record.releases.announce_within(1, self.config.values) {
             return None;
         }
-        if bytes != 0 {
-            // Relaxed: only the count matters; the room publishes subtractions to senders that
-            // wait. Model: drop_later_bytes.
-            let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-            if before >= self.config.bytes {
-                self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-                record.releases.refuse(1);
-                return None;
-            }
+        let more = |waiting: u64| (waiting < self.config.bytes).then(|| waiting + bytes);
+        // Relaxed: only the count matters; the room publishes subtractions to senders that wait.
+        // The exchange tests and counts in one step: the bytes of a refused value never count, so
+        // no other value is refused because of them. Model: drop_later_bytes.
+        let counted = || (self.bytes).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        if bytes != 0 && counted().is_err() {
+            record.releases.refuse(1);
+            return None;
         }
         let index = self.types.sent::<T>();
         Some(WaitingValue { bytes, index })
@@ -160,7 +159,7 @@ impl ReclaimerState {
         if !is_busy {
             self.busy_since.set(0);
         } else if self.busy_since.get() == 0 {
-            self.busy_since.set((elapsed().as_nanos() as u64).max(1));
+            self.busy_since.set(!(elapsed().as_nanos() as u64));
         }
     }
 
@@ -168,7 +167,23 @@ impl ReclaimerState {
     pub(super) fn busy(&self) -> Duration {
         match self.busy_since.get() {
             0 => Duration::ZERO,
-            since => elapsed().saturating_sub(Duration::from_nanos(since)),
+            since => elapsed().saturating_sub(Duration::from_nanos(!since)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::key::ThreadKey;
+
+    #[test]
+    fn a_value_without_a_weight_finds_room_at_the_bound_of_bytes() {
+        let state = ReclaimerState::new(ReclaimerBuilder::default().bytes(1));
+        let record = Record::new(ThreadKey::new(0, 1), None);
+        let weighed = state.admit::<()>(&record, 1).unwrap();
+        assert!(state.has_room(&record, 0) && !state.has_room(&record, 1));
+        state.retract(weighed);
+        assert!(state.has_room(&record, 1));
     }
 }

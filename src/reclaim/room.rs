@@ -61,19 +61,19 @@ impl Room {
         self.waiting.wake();
     }
 
-    /// Waits until the reclaimer has ended, for `limit` at most; returns whether it has. Only a
-    /// thread that also joins the reclaimer's thread sees what the reclaimer did before.
-    pub(crate) fn has_ended_within(&self, limit: Duration) -> bool {
-        let until = elapsed().saturating_add(limit);
+    /// Waits until the reclaimer has ended, or `elapsed` reaches `until`; returns whether it has
+    /// ended. Only a thread that also joins the reclaimer's thread sees what that did before.
+    pub(crate) fn has_ended_by(&self, until: Duration) -> bool {
+        // Relaxed: the join orders what the reclaimer did.
+        let has_ended = || self.state.load(Ordering::Relaxed) & ENDED != 0;
+        let left = || until.saturating_sub(elapsed());
         loop {
-            let seen = self.waiting.ticket();
-            // Relaxed: the join orders what the reclaimer did.
-            let has_ended = self.state.load(Ordering::Relaxed) & ENDED != 0;
-            let left = until.saturating_sub(elapsed());
-            if has_ended || left.is_zero() {
-                return has_ended;
+            // In this order, no wake-up is missed, and an end that came in time is found.
+            match (self.waiting.ticket(), left(), has_ended()) {
+                (_, _, true) => return true,
+                (_, Duration::ZERO, _) => return false,
+                (seen, left, _) => self.waiting.sleep(seen, left),
             }
-            self.waiting.sleep(seen, left);
         }
     }
 }

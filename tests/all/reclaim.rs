@@ -2,7 +2,7 @@
 //! process.
 
 use crate::frame::{died_on, hold, id_of};
-use crate::support::allocator::{allocations, bytes, left_over, with_foreign};
+use crate::support::allocator::{FOREIGN, allocations, bytes, left_over, with_foreign};
 use crate::support::teardown::{ALWAYS, at_teardown, push_work};
 use crate::support::{
     LONG, Log, Probe, alone, assert_died, assert_says, events, events_of, fresh_to_the_end, listen,
@@ -17,7 +17,7 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -160,11 +160,12 @@ fn ic_3241_at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
     let log = Log::new();
     let reclaimer = bounded(WhenFull::DestroyHere);
     let go = filled(&reclaimer, &log);
-    reclaimer.drop_later(log.probe(3));
+    reclaimer.drop_later_weighed(log.probe(3), 1);
     assert_died(&log, &[3], thread::current().id());
     drop(go);
     assert!(reclaimer.finish(LONG));
     assert_eq!(log.count(), 4);
+    assert_nothing_pending(&reclaimer);
 }
 
 #[test]
@@ -718,6 +719,41 @@ fn reclaimers_of_the_process_and_threads_that_have_used_them_leave_nothing_behin
     let before = bytes();
     assert!(finish_drops(Duration::ZERO));
     assert!(bytes() < before, "this thread has forgotten it");
+}
+
+#[test]
+fn a_thread_forgets_a_reclaimer_that_has_ended_before_it_waits_for_the_next_one() {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    static GO: AtomicBool = AtomicBool::new(false);
+    static SEEN: AtomicIsize = AtomicIsize::new(isize::MAX);
+    alone!();
+    drop_later(());
+    // No channel: its waits would allocate while this thread counts.
+    let held = on_drop(|| {
+        BEGUN.store(true, Ordering::Relaxed);
+        wait_until(|| GO.load(Ordering::Relaxed));
+    });
+    let other = thread::spawn(move || {
+        assert!(finish_drops(LONG));
+        drop_later(held);
+    });
+    other.join().unwrap();
+    wait_until(|| BEGUN.load(Ordering::Relaxed));
+    let before = bytes();
+    // The call begins by freeing the first reclaimer; what it waits for, it lists afterwards.
+    FOREIGN.set(Some(|| SEEN.store(bytes(), Ordering::Relaxed)));
+    assert!(!finish_drops(Duration::ZERO));
+    assert!(SEEN.load(Ordering::Relaxed) < before);
+    GO.store(true, Ordering::Relaxed);
+    assert!(finish_drops(LONG));
+}
+
+#[test]
+fn an_allocator_may_send_values_while_a_thread_forgets_the_reclaimer_of_the_process() {
+    alone!();
+    drop_later(());
+    assert!(with_foreign(|| drop_later(()), || finish_drops(LONG)));
+    assert!(finish_drops(LONG));
 }
 
 #[test]

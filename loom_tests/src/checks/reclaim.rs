@@ -73,8 +73,8 @@ pub fn models() -> Vec<Model> {
         .plain_bounded(1),
         Model::new(
             "drop_later_bytes",
-            "two values are weighed for a reclaimer that has room for one: the other is destroyed by its sender, or there later",
-            &["both there", "one here"],
+            "three values are weighed for a reclaimer that has room for two: the last is destroyed by its sender, or there later",
+            &["all there", "one here"],
             bytes,
         )
         .bounded(2)
@@ -201,14 +201,13 @@ fn full_end() -> usize {
 }
 
 fn bytes() -> usize {
-    let builder = Reclaimer::builder().bytes(1);
+    let builder = Reclaimer::builder().bytes(2);
     let reclaimer = start(builder.when_full(WhenFull::DestroyHere));
-    reclaimer.drop_later_weighed(Probe::new(), 1);
-    reclaimer.drop_later_weighed(Probe::new(), 1);
+    (0..3).for_each(|_| reclaimer.drop_later_weighed(Probe::new(), 1));
     assert!(reclaimer.finish(Duration::MAX));
     let pending = reclaimer.pending();
     assert_eq!((pending.bytes, pending.values), (0, 0));
-    destroyed_on(me(), 2)
+    destroyed_on(me(), 3)
 }
 
 fn finish() -> &'static str {

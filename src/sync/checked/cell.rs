@@ -130,12 +130,9 @@ impl<T> RefCell<T> {
     }
 
     #[track_caller]
-    pub(crate) fn take(&self) -> T
-    where
-        T: Default,
-    {
+    pub(crate) fn replace(&self, value: T) -> T {
         self.witness.write();
-        self.cell.take()
+        self.cell.replace(value)
     }
 }
 

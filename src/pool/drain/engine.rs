@@ -4,12 +4,11 @@
 
 use super::duties::{is_idle, owes};
 use super::plain::PlainDrain;
-use super::release::{Pace, Unmetered, check, release, release_plain};
+use super::release::{Pace, Unmetered, check, release_plain, release_shared};
 use super::turns::{Drain, Own, Serves};
 use super::watch;
 use crate::epoch;
 use crate::event::{Event, EventKind};
-use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::entries::Entries;
@@ -55,7 +54,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new();
         let barrier = Barrier::raise(stack, &frame, pool);
-        let _draining = Draining::begin(&pool.life);
+        let _draining = Draining::begin(&pool.life, &scope);
         let rest = release_rest(barrier, pool, stack, limit, &scope, &mut panics);
         stack.stats.released.add(rest.0 as u64);
         released += rest.0;
@@ -324,7 +323,7 @@ fn run_backlog(
     let scope = ReleaseScope::enter_queueing();
     let frame = ChainFrame::new();
     let barrier = Barrier::raise(stack, &frame, current);
-    let _draining = Draining::begin(&current.life);
+    let _draining = Draining::begin(&current.life, &scope);
     let serves = if scope.serves_thread() {
         serves
     } else {
@@ -446,9 +445,9 @@ pub(super) fn release_few(
     panics: &mut FirstPanic,
 ) -> (usize, Progress) {
     let mut counts = Unmetered::default();
-    let without_destructor = |has_destructor: bool| !has_destructor;
+    let plain = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
-    let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
+    let done = unsafe { release_some(pool, stack, &mut counts, &ReleaseScope::NONE, plain) };
     let mut progress = Progress::Begun;
     if !done {
         // Counts in another variable, so that `counts` stays in registers above.
@@ -476,6 +475,7 @@ pub(super) fn release_few(
 #[inline(always)]
 unsafe fn release_some(
     pool: &PoolState,
+    stack: &PoolStack,
     counts: &mut Unmetered,
     scope: &ReleaseScope,
     takes: impl Fn(bool) -> bool,
@@ -492,21 +492,18 @@ unsafe fn release_some(
         if !takes(type_info.has_destructor) {
             return false;
         }
-        // SAFETY: the entry is still the newest, as no other code has run.
-        unsafe { entries.pop() };
-        counts.count(1);
         if object.count.is_all(1) {
-            counts.count_destroyed(1);
+            // SAFETY: the entry is still the newest, as no other code has run.
+            unsafe { entries.pop() };
+            counts.count_batch(1);
             // SAFETY: the only reference was the entry's, which has been taken out.
             unsafe { (type_info.destroy)(thin) };
             if scope.outermost {
                 scope.settle();
             }
         } else {
-            ledger::released(thin, 1, ReleasedBy::Pool(entries.label()));
             counts.outermost = scope.outermost;
-            // SAFETY: the reference was the entry's, which has been taken out.
-            unsafe { release(thin, 1, scope, counts) };
+            release_shared(entries, &stack.thread_pools().pages, scope, counts);
         }
     }
     false
@@ -526,10 +523,10 @@ fn release_nesting(
     let scope = ReleaseScope::enter();
     let frame = ChainFrame::new();
     let mut barrier = Barrier::raise(stack, &frame, pool);
-    let _draining = Draining::begin(&pool.life);
+    let _draining = Draining::begin(&pool.life, &scope);
     if !scope.deep {
         // SAFETY: the stack is not deep; nested releases test the depth again.
-        panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });
+        panics.guard(|| _ = unsafe { release_some(pool, stack, counts, &scope, |_| true) });
         if !panics.is_none() {
             // Destroys the objects that the destructor had queued before it panicked.
             scope.settle_all(panics);

@@ -282,7 +282,7 @@ pub(super) fn stretch<'n, P: Pace>(
 /// Releases the newest entry, and those below it that are for the same object. Returns whether a
 /// destructor has added entries.
 #[inline(always)]
-fn release_shared<P: Pace>(
+pub(super) fn release_shared<P: Pace>(
     entries: &Entries,
     pages: &PageCache,
     scope: &ReleaseScope,
@@ -427,4 +427,93 @@ fn destroy_foreign(
         }
     }
     (n, mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::object_memory::BlockSource;
+    use crate::object::strong::Ref;
+
+    /// A pace that notes batches and types, and that adds an entry during the first batch, as foreign
+    /// code may.
+    struct Noting<'p> {
+        entries: &'p Entries,
+        pages: &'p PageCache,
+        added: Option<Thin>,
+        batches: Vec<usize>,
+        types: usize,
+    }
+
+    impl Pace for Noting<'_> {
+        const METERED: bool = false;
+
+        fn is_done(&self) -> bool {
+            false
+        }
+
+        fn at_most(&self) -> u32 {
+            u32::MAX
+        }
+
+        fn note_type(&mut self, _: &'static TypeInfo) {
+            self.types += 1;
+        }
+
+        fn count(&mut self, n: usize) {
+            self.batches.push(n);
+            if let Some(thin) = self.added.take() {
+                self.entries.push(thin, self.pages);
+            }
+        }
+
+        fn count_destroyed(&mut self, n: u64) {
+            tally_destroyed(n);
+        }
+
+        fn quick(&mut self) {}
+
+        fn destroy(&mut self, _: &'static TypeInfo, _: &ReleaseScope, run: impl FnOnce()) {
+            run();
+        }
+    }
+
+    fn block<T: 'static>(value: T) -> Thin {
+        Ref::into_payload(Ref::new_from(value, BlockSource::Process)).cast()
+    }
+
+    /// Releases these objects, the last one first, and `added`. Returns whether a destructor has added
+    /// that, as the first stretch says; the batches; and how often a type was noted.
+    fn release(objects: &[Thin], added: Option<Thin>) -> (bool, Vec<usize>, usize) {
+        let (pages, entries) = (PageCache::new(), Entries::new());
+        objects.iter().for_each(|thin| entries.push(*thin, &pages));
+        let mut pace = Noting {
+            entries: &entries,
+            pages: &pages,
+            added,
+            batches: Vec::new(),
+            types: 0,
+        };
+        let scope = ReleaseScope::enter();
+        let mut go_on = || stretch(&entries, || "", &pages, &scope, &mut pace);
+        let has_added = go_on();
+        while go_on() {}
+        assert_eq!(entries.clear(&pages), 0);
+        (has_added, pace.batches, pace.types)
+    }
+
+    #[test]
+    #[cfg_attr(feature = "leak-detection", ignore = "not with the ledger")]
+    fn neighbors_that_are_alike_are_one_batch_whose_type_is_noted() {
+        let objects = [block(1), block(2), block(3), block(Box::new(4))];
+        assert_eq!(release(&objects, None), (false, vec![1, 3], 2));
+    }
+
+    #[test]
+    fn entries_that_are_added_begin_a_generation_only_beside_a_destructor() {
+        for (object, has_destructor) in [(block(1), false), (block(Box::new(1)), true)] {
+            let added = Some(block(2));
+            assert_eq!(release(&[object], added), (has_destructor, vec![1, 1], 2));
+        }
+    }
 }

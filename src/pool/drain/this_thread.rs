@@ -337,25 +337,20 @@ pub(in crate::pool) fn exit(
         exit.close_inbox();
     }
     while pools.run_posted(|call| ORPHANS.adopt(call)).is_some() {}
-    for stack in pools.stacks() {
-        exit.leak(&stack.root);
-        stack.root.entries.clear(&pools.pages);
-    }
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    // Counts the token pools that are still open: normally none.
-    let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
-    pools.detach(guards + tokens + 1);
-    if guards > 0 {
-        pools.list();
-    }
+    // No token pool is open, and no root pool has entries: the last turn of the loop has found none,
+    // and no foreign code has run since.
+    pools.detach(guards + 1);
     set_exited();
     for stack in pools.stacks() {
+        stack.root.entries.clear(&pools.pages);
         stack.retire(record.key());
     }
     let mut events = exit.events;
     if guards > 0 {
+        pools.list();
         events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));
     }
     events

@@ -46,6 +46,7 @@
 //!    drains of one pool nest only for root pools, such as in a drain that answers `shutdown`; and
 //!    for a token pool in a thread's exit, if a destructor ends the process.
 
+use crate::object::destroy::ReleaseScope;
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described};
 use std::ptr;
@@ -381,8 +382,9 @@ impl ChainFrame {
 pub(in crate::pool) struct Draining<'d>(&'d PoolLife);
 
 impl<'d> Draining<'d> {
+    /// Begins to count; ends before the drain's scope, whose end may run destructors.
     #[inline]
-    pub(in crate::pool) fn begin(life: &'d PoolLife) -> Self {
+    pub(in crate::pool) fn begin(life: &'d PoolLife, _: &'d ReleaseScope) -> Self {
         life.begin_drain();
         Self(life)
     }

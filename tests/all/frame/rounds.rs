@@ -4,7 +4,7 @@
 use super::{looper, quick};
 use crate::hot::handles::hot;
 use crate::support::{Log, alone, fresh, me, on_drop, send};
-use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, Slot, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -129,12 +129,16 @@ fn a_round_that_takes_long_releases_all() {
 #[test]
 fn a_round_takes_long_only_from_the_first_drain_that_finds_what_the_thread_owes() {
     let log = alone!();
+    let slot = Slot::new(Ref::new(0));
     quick().tick(|_| {
-        let drain = || autoreleasepool(|pool| (0..20).for_each(|n| _ = pool.create(Box::new(n))));
-        drain();
+        let drain = |n| autoreleasepool(|pool| (0..n).for_each(|n| _ = pool.create(Box::new(n))));
+        drain(20);
+        // The next drain must ask whether slots have retired anything.
+        slot.with(|_| ());
+        drain(1);
         thread::sleep(LONG);
         send(&me(), &log, 0..EACH as u32);
-        drain();
+        drain(20);
         assert!(log.count() <= SHARE, "{}", log.count());
     });
 }

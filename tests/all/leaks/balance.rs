@@ -2,9 +2,11 @@
 
 use super::only_group;
 use crate::support::allocator::{FOREIGN, bytes};
-use crate::support::teardown::{push_work, thread_to_the_end};
+use crate::support::teardown::{When, at_teardown, push_work, thread_to_the_end};
 use crate::support::{alone, assert_says, each_alone, fresh, global, me, only, wait_until};
+use releasepool::pool::PoolToken;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolRef, Ref, leaks};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -153,6 +155,15 @@ fn every_kind_of_retain_and_release_counts() {
     scope.assert_none();
 }
 
+/// True once an object has been destroyed, and others have been made.
+static IS_REPLACED: AtomicBool = AtomicBool::new(false);
+
+/// Waits until the object is replaced; in vain if its release has not been made.
+fn wait() {
+    let moments = (0..50).take_while(|_| !IS_REPLACED.load(Ordering::Relaxed));
+    moments.for_each(|_| thread::sleep(Duration::from_millis(1)));
+}
+
 /// Asserts that a release counts for its own object. Another thread makes the release; as soon as it
 /// is made, this thread destroys the object and makes others, one of which gets the address.
 fn assert_counts_for_its_object<H: Send + 'static>(
@@ -161,13 +172,6 @@ fn assert_counts_for_its_object<H: Send + 'static>(
     references: fn(&H) -> usize,
     release: fn(H),
 ) {
-    static IS_REPLACED: AtomicBool = AtomicBool::new(false);
-    // The ledger allocates when a function makes its first release. If the release was made before,
-    // waits for the object's end; if not, in vain.
-    let wait = || {
-        let moments = (0..50).take_while(|_| !IS_REPLACED.load(Ordering::Relaxed));
-        moments.for_each(|_| thread::sleep(Duration::from_millis(1)));
-    };
     leaks::count_references(["Texture"]);
     let scope = leaks::scope();
     let replace = |object| {
@@ -179,6 +183,7 @@ fn assert_counts_for_its_object<H: Send + 'static>(
     let object = make();
     let other = retain(&object);
     let thread = thread::spawn(move || {
+        // The ledger allocates when a function makes its first release.
         FOREIGN.set(Some(wait));
         release(other);
         assert!(FOREIGN.get().is_none(), "it has been called");
@@ -202,13 +207,14 @@ fn a_release_counts_for_its_object() {
                 Ref::clone,
                 Ref::strong_count,
                 |texture| {
-                    let wait = FOREIGN.take();
+                    FOREIGN.set(None);
                     let mut pool = AutoreleasePool::new();
                     // From now on the drain itself allocates nothing.
                     me().release(Ref::new(Sound));
                     pool.drain_within(Budget::All);
                     me().release(texture);
-                    FOREIGN.set(wait);
+                    // Before its release is made, the message is freed.
+                    FOREIGN.set(Some(|| FOREIGN.set(Some(wait))));
                     pool.drain_within(Budget::All);
                 },
             );
@@ -342,6 +348,25 @@ fn autoreleases_after_the_exit_of_a_thread_count_as_any_other() {
     let left = group.unreleased();
     let of = |name| left.iter().filter(|one| one.place.contains(name)).count();
     assert_eq!((left.len(), of("made"), of("keep")), (4, 2, 2), "{left:?}");
+}
+
+#[test]
+fn an_allocator_may_close_the_pool_to_which_a_thread_autoreleases_after_its_exit() {
+    thread_local! {
+        static TOKEN: Cell<Option<PoolToken>> = const { Cell::new(None) };
+    }
+    alone!();
+    leaks::count_references(["Texture"]);
+    at_teardown(When::AfterOurExit, || {
+        let texture = made();
+        let weak = Ref::downgrade(&texture);
+        TOKEN.set(Some(global().push()));
+        // The ledger allocates when a function autoreleases for the first time.
+        FOREIGN.set(Some(|| _ = global().pop(TOKEN.take().unwrap())));
+        releasepool::autorelease(texture);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        assert!(weak.upgrade().is_none(), "it is released at once");
+    });
 }
 
 #[test]

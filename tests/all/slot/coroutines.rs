@@ -1,10 +1,11 @@
-//! Calls on slots, and scopes, that are inside coroutines, so that they end in any order.
+//! Calls on slots, scopes and pops that are inside coroutines, so that they end in any order.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 
-use crate::support::{Log, Probe, alone, fresh_to_the_end, global};
+use crate::support::{Log, Probe, alone, events, fresh_to_the_end, global, listen, on_drop};
 use corosensei::{Coroutine, Yielder};
-use releasepool::{Ref, Slot, autoreleasepool};
+use releasepool::event::EventKind;
+use releasepool::{Ref, Slot, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,5 +81,28 @@ fn a_scope_may_end_after_the_exit_of_its_thread() {
         suspended.resume(());
         SCOPE.with(|scope| *scope.borrow_mut() = Some(suspended));
     });
+    assert_eq!(log.ids(), [1]);
+}
+
+#[test]
+fn a_scope_may_end_while_a_destructor_in_the_pop_of_a_token_is_suspended() {
+    let log = alone!();
+    listen();
+    let mut popping = Coroutine::new(move |yielder: &Yielder<(), ()>, ()| {
+        let yielder = std::ptr::from_ref(yielder);
+        let token = global().push();
+        autorelease(Ref::new(on_drop(move || {
+            // SAFETY: the coroutine, which lends it, has not ended.
+            unsafe { &*yielder }.suspend(());
+            log.note(1);
+        })));
+        assert_eq!(global().pop(token), Ok(1));
+    });
+    autoreleasepool(|_| _ = popping.resume(()));
+    // The pop, which goes on later, closes the pool.
+    assert!(events(EventKind::TokenLeft).is_empty());
+    assert_eq!(log.count(), 0);
+    popping.resume(());
+    assert!(popping.done());
     assert_eq!(log.ids(), [1]);
 }

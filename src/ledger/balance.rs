@@ -404,6 +404,7 @@ mod tests {
         }
         assert_eq!(not_met(), ["Unknown", "None"]);
         choose(std::iter::empty());
+        assert!(!is_chosen(|| panic!("no name is looked for")));
     }
 
     #[test]

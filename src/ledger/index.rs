@@ -104,19 +104,21 @@ fn remove_inside(
     address: usize,
     f: impl FnOnce(&ObjectRecord),
 ) -> Option<Place> {
-    for _ in 0..PATIENCE {
-        match index.try_entry(Hidden::new(address)) {
-            Some(Entry::Occupied(entry)) => {
-                // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
-                f(unsafe { entry.get().0.as_ref() });
-                return Some(entry.remove());
-            }
-            Some(Entry::Vacant(_)) => return None,
-            None => {}
+    match patiently(|| index.try_entry(Hidden::new(address))) {
+        Some(Entry::Occupied(entry)) => {
+            // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
+            f(unsafe { entry.get().0.as_ref() });
+            return Some(entry.remove());
         }
+        Some(Entry::Vacant(_)) => {}
+        None => STALE.set(1),
     }
-    STALE.set(1);
     None
+}
+
+/// Repeats an attempt until it succeeds, at most [`PATIENCE`] times.
+fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..PATIENCE).find_map(|_| attempt())
 }
 
 /// Calls `f` with the record of an object, if there is one. Does nothing inside the ledger.
@@ -242,6 +244,21 @@ mod tests {
         // A raw call with such an object is no misuse.
         // SAFETY: of `into_raw`.
         drop(unsafe { Ref::from_raw(Ref::into_raw(r)) });
+    }
+
+    #[test]
+    fn an_attempt_is_repeated_until_it_succeeds_at_most_a_thousand_times() {
+        let mut attempts = 0;
+        let mut succeeds_in = |nth| {
+            attempts = 0;
+            let done = patiently(|| {
+                attempts += 1;
+                (attempts == nth).then_some(())
+            });
+            (done.is_some(), attempts)
+        };
+        assert_eq!(succeeds_in(2), (true, 2));
+        assert_eq!(succeeds_in(1_001), (false, 1_000));
     }
 
     #[test]

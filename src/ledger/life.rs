@@ -361,4 +361,18 @@ mod tests {
         assert!((11..last).all(|at| latest(at) == Some(1)));
         assert_eq!(latest(last), Some(2));
     }
+
+    #[test]
+    fn the_death_of_an_object_that_is_not_counted_leaves_lines_alone() {
+        let object = crate::Ref::new(1);
+        // Keeps the address from other objects.
+        let weak = crate::Ref::downgrade(&object);
+        let address = crate::Ref::as_ptr(&object).addr();
+        let inside = Inside::enter();
+        balance::begin(address, Location::caller());
+        drop((inside, object));
+        assert_eq!(balance::lines_of(address).len(), 1);
+        balance::end(address);
+        drop(weak);
+    }
 }

@@ -67,10 +67,16 @@ fn without_weak(word: u64) -> u64 {
     word & !WEAKS
 }
 
+/// Returns whether `old` counts fewer than `n` strong references. Only builds with checks look.
+#[inline(always)]
+fn lacks(old: u64, n: u32) -> bool {
+    CHECKS && strong(old) < n
+}
+
 /// Returns the result of a retain that found `old`.
 #[inline(always)]
 fn retained(old: u64) -> Result<(), Misuse> {
-    if CHECKS && strong(old) == 0 {
+    if lacks(old, 1) {
         return Err(Misuse::RetainedDead);
     }
     // Tests the new word, not `old`: the compiler can use the sign flag of the atomic addition.
@@ -83,7 +89,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
 /// Returns whether the release that found `old` may have been the last.
 #[inline(always)]
 fn released(old: u64) -> Result<bool, Misuse> {
-    if CHECKS && strong(old) == 0 {
+    if lacks(old, 1) {
         return Err(Misuse::ReleasedDead);
     }
     Ok((old.wrapping_add(STRONG.wrapping_neg()) as i64) < 0)
@@ -92,7 +98,7 @@ fn released(old: u64) -> Result<bool, Misuse> {
 /// Returns the result of a release of `n` strong references that found `old`.
 #[inline(always)]
 fn released_many(old: u64, n: u32) -> Result<Released, Misuse> {
-    if CHECKS && strong(old) < n {
+    if lacks(old, n) {
         return Err(Misuse::ReleasedDead);
     }
     if without_weak(old) == held_by(n) {

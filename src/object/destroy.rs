@@ -640,3 +640,29 @@ pub fn settle() -> usize {
     }
     settle_now()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ref;
+
+    /// Looks at a scope within the run of the queue.
+    struct InRun;
+    impl Drop for InRun {
+        fn drop(&mut self) {
+            let inner = ReleaseScope::enter();
+            assert!(!inner.outermost && !inner.queues_all());
+        }
+    }
+
+    #[test]
+    fn a_scope_queues_all_if_it_is_the_outermost_and_knows_what_was_queued() {
+        assert!(!ReleaseScope::enter().queues_all());
+        let scope = ReleaseScope::enter_queueing();
+        assert!(scope.queues_all() && !scope.has_queued());
+        drop(Ref::new(InRun));
+        assert!(scope.has_queued());
+        scope.settle();
+        assert!(!scope.has_queued());
+    }
+}

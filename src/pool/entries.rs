@@ -142,6 +142,7 @@ impl Entries {
     #[inline(always)]
     pub(crate) unsafe fn put(&self, thin: Thin) {
         ledger::entered_pool(thin, self.label.get());
+        debug_assert!(self.has_room());
         let top = self.top.get();
         // SAFETY: the page is ours (invariants 1 and 6 of `pool`) and has room, by the contract.
         unsafe {
@@ -160,34 +161,31 @@ impl Entries {
     /// Adds an entry. If the topmost page is full, calls `grow`, which must call [`Self::grow`]:
     /// for callers that look for the spare pages only when they need one.
     #[inline]
-    pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl FnOnce(&Self)) {
-        if self.top.get() == self.end.get() {
+    pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl Fn(&Self)) {
+        // Loops, as the global allocator is foreign code, and may fill this very pool.
+        while !self.has_room() {
             grow(self);
         }
-        // SAFETY: `grow` returns only when `top` is not at the page's end.
+        // SAFETY: the page has room.
         unsafe { self.put(thin) };
     }
 
-    /// Puts an empty page on top, if the topmost page is full or there is no page.
+    /// Puts an empty page on top, unless the global allocator has made room meanwhile.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
-        // Loops, as the global allocator is foreign code, and may fill or drain this very pool.
-        while self.top.get() == self.end.get() {
-            let page = pages.get();
-            // SAFETY: `get` returns a page that belongs to nothing else (invariant 6 of `pool`).
-            unsafe {
-                if self.top.get() == self.end.get() {
-                    (*page).prev.set(self.page.get());
-                    (*page).set_below(self.len());
-                    if self.is_untouched() {
-                        self.first.set(Page::start(page));
-                    }
-                    self.turn_to(page, Page::start(page));
-                } else {
-                    pages.put(page);
-                }
+        let page = pages.get();
+        // SAFETY: `get` returns a page that belongs to nothing else (invariant 6 of `pool`).
+        unsafe {
+            if self.has_room() {
+                return pages.put(page);
             }
+            (*page).prev.set(self.page.get());
+            (*page).set_below(self.len());
+            if self.is_untouched() {
+                self.first.set(Page::start(page));
+            }
+            self.turn_to(page, Page::start(page));
         }
     }
 

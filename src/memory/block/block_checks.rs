@@ -232,3 +232,14 @@ fn misused(block: NonNull<u8>, chunk: ChunkPtr, owner: OwnerLabel, what: &str) -
         "the block of {size} bytes at {block:p}, of {owner}, {what} (thread {thread})"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighboring_chunks_are_in_different_tables() {
+        let tables = [1, 2].map(|nth| std::ptr::from_ref(table(nth * CHUNK_BYTES)));
+        assert_ne!(tables[0], tables[1]);
+    }
+}

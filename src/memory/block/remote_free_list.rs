@@ -96,20 +96,11 @@ impl RemoteFreeList {
 
     /// Takes all batches, linked by [`next_batch`], the newest first. Owner only.
     pub(super) fn take_all(&self) -> *mut Block {
-        let mut head = self.head.load(Ordering::Relaxed);
-        while !batches(head).is_null() {
-            // Acquire: pairs with the Release of `push`. Model: memory_remote_free.
-            match self.head.compare_exchange_weak(
-                head,
-                ptr::without_provenance_mut(marks(head)),
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return batches(head),
-                Err(now) => head = now,
-            }
-        }
-        ptr::null_mut()
+        let only_marks = |head| ptr::without_provenance_mut(marks(head));
+        let taken = |head| (!batches(head).is_null()).then(|| only_marks(head));
+        // Acquire: pairs with the Release of `push`. Model: memory_remote_free.
+        let before = (self.head).fetch_update(Ordering::Acquire, Ordering::Relaxed, taken);
+        before.map_or(ptr::null_mut(), batches)
     }
 
     /// Gives up the ownership of the heap, if possible. Returns whether that was possible. Owner

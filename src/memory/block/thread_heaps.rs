@@ -27,7 +27,7 @@ struct HeapPointers {
     /// The heap that was found last; null before the first use, after the exit, and when that heap
     /// has been abandoned.
     last: Cell<*const Heap>,
-    /// The thread's `ThreadHeaps`; null before the first use, [`exited`] after the exit.
+    /// The thread's `ThreadHeaps`; null before the first use, [`EXITED`] after the exit.
     heaps: Cell<*const ThreadHeaps>,
 }
 
@@ -49,9 +49,7 @@ local! {
 }
 
 /// The pointer that stands for the heaps of a thread that has exited.
-fn exited() -> *const ThreadHeaps {
-    ptr::without_provenance(usize::MAX)
-}
+const EXITED: *const ThreadHeaps = ptr::without_provenance(usize::MAX);
 
 #[cold]
 fn enter() -> *const ThreadHeaps {
@@ -73,7 +71,7 @@ fn enter() -> *const ThreadHeaps {
             record.outside.heaps.set(heaps.addr().get() as u64);
             heaps.as_ptr().cast_const()
         }
-        None => exited(),
+        None => EXITED,
     };
     POINTERS.with(|pointers| pointers.heaps.set(heaps));
     heaps
@@ -84,7 +82,7 @@ fn exit(record: &Arc<Record>) {
     record.outside.heaps.set(0);
     let process = POINTERS.with(|pointers| pointers.process.replace(ptr::null()));
     POINTERS.with(|pointers| pointers.last.set(ptr::null()));
-    let heaps = POINTERS.with(|pointers| pointers.heaps.replace(exited()));
+    let heaps = POINTERS.with(|pointers| pointers.heaps.replace(EXITED));
     let heaps = NonNull::new(heaps.cast_mut()).expect("`enter` sets this hook and the heaps");
     // SAFETY: boxed by `enter`; the thread-local pointer to the `ThreadHeaps` has just been
     // replaced.
@@ -107,7 +105,7 @@ impl ThreadHeaps {
         }
         // SAFETY: boxed by `enter`, and freed only by the thread's exit, which first replaces the
         // pointer.
-        (heaps != exited()).then(|| unsafe { &*heaps })
+        (heaps != EXITED).then(|| unsafe { &*heaps })
     }
 
     /// Returns the calling thread's `ThreadHeaps`, if it has any and has not exited.
@@ -115,7 +113,7 @@ impl ThreadHeaps {
         let heaps = POINTERS.with(|pointers| pointers.heaps.get());
         // SAFETY: boxed by `enter`, and freed only by the thread's exit, which first replaces the
         // pointer.
-        (!heaps.is_null() && heaps != exited()).then(|| unsafe { &*heaps })
+        (!heaps.is_null() && heaps != EXITED).then(|| unsafe { &*heaps })
     }
 
     /// Returns the heap of an allocator other than the process's, if the thread has one.

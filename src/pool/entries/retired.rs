@@ -79,7 +79,7 @@ impl Place {
 
     /// Moves all retired references, as a batch, to this place, if the place is empty.
     fn fill(&self) {
-        if !epoch::has_retired() || !self.claim(EMPTY) {
+        if !self.claim(EMPTY) {
             return;
         }
         let mut batch = Chain::EMPTY;
@@ -128,18 +128,23 @@ impl Retired {
         self.0.each_ref().map(Place::tag)
     }
 
+    /// Returns an empty place, if there are retired references to fill it with.
+    fn place_to_fill(&self, has_retired: bool) -> Option<&Place> {
+        (self.0.iter()).find(|place| has_retired && place.tag() == EMPTY)
+    }
+
     /// Returns whether a collection may find anything to do: a hint, without a fence.
     fn is_worth(&self) -> bool {
-        let tags = self.tags();
         let is_ready = || {
+            let tags = self.tags();
             let oldest = epoch::glance();
             tags.iter().any(|tag| *tag != EMPTY && *tag < oldest)
         };
-        epoch::has_retired() && tags.contains(&EMPTY) || is_ready()
+        self.place_to_fill(epoch::has_retired()).is_some() || is_ready()
     }
 
     fn collect(&self) {
-        if let Some(place) = self.0.iter().find(|place| place.tag() == EMPTY) {
+        if let Some(place) = self.place_to_fill(epoch::has_retired()) {
             place.fill();
         }
         // Reads the tags before the fence: a later batch may have left its slots after the fence.
@@ -191,4 +196,23 @@ described! {
             batch = offset_of!(Place, batch),
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_takes_a_place_only_if_there_are_references_for_it_and_it_is_empty() {
+        let place_of = |tags: [u64; PLACES], has_retired| {
+            let retired = Retired::new();
+            (retired.0.iter().zip(tags)).for_each(|(place, tag)| place.set(tag));
+            let place = retired.place_to_fill(has_retired);
+            place.map(|place| retired.0.iter().position(|of| std::ptr::eq(of, place)))
+        };
+        assert_eq!(place_of([EMPTY, EMPTY], false), None);
+        assert_eq!(place_of([7, EMPTY], true), Some(Some(1)));
+        assert_eq!(place_of([EMPTY, 7], true), Some(Some(0)));
+        assert_eq!(place_of([7, BUSY], true), None);
+    }
 }

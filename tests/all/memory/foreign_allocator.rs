@@ -1,6 +1,7 @@
 //! A global allocator that uses the crate while it allocates or frees.
 
 use crate::support::allocator::{FOREIGN, allocations, with_foreign};
+use crate::support::teardown::{When, at_teardown};
 use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, PAGE, alone, fresh, fresh_to_the_end, global, here, me, on_drop, sized,
@@ -10,10 +11,11 @@ use releasepool::frame::{FrameConfig, LoopProxy};
 use releasepool::home::{NotMade, PendingHome};
 use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, HomeRef, Hot, Looper, PoolManager, Ref, Slot, autorelease,
-    autoreleasepool, finish,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Hot, Looper, PoolManager, Ref, Slot,
+    autorelease, autoreleasepool, finish,
 };
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -60,6 +62,34 @@ fn a_page_that_an_allocator_makes_unneeded_is_kept_for_later() {
         fill(1);
         assert!(FOREIGN.get().is_none(), "it has been called");
         assert_eq!(allocations(|| fill(PAGE)), 0);
+    });
+}
+
+#[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+fn an_allocator_may_fill_the_handoff_pool_that_grows_on_a_thread_that_has_exited() {
+    thread_local! {
+        // Without a destructor, as threads use it after their exit.
+        static POOL: ManuallyDrop<RefCell<HandoffPool>> =
+            const { ManuallyDrop::new(RefCell::new(HandoffPool::new())) };
+    }
+    fn add(object: Ref<i32>) {
+        POOL.with(|pool| _ = pool.borrow().autorelease(object));
+    }
+    fn fill(n: usize) {
+        (0..n).for_each(|_| add(Ref::new(0)));
+    }
+    at_teardown(When::AfterOurExit, || {
+        let object = Ref::new(0);
+        FOREIGN.set(Some(|| {
+            fill(1);
+            // Such a thread keeps no spare page: it frees the one that it no longer needs.
+            FOREIGN.set(Some(|| fill(PAGE - 1)));
+        }));
+        add(object);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        let released = POOL.with(|pool| pool.borrow_mut().drain());
+        assert_eq!(released, PAGE + 1);
     });
 }
 
@@ -350,6 +380,26 @@ fn an_allocator_may_make_objects_while_call_frames_are_freed() {
     // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
     let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
     with_foreign(use_all_locks, || drop(object));
+}
+
+#[test]
+#[cfg(feature = "leak-detection")]
+fn an_allocator_may_drop_the_other_handle_while_into_inner_notes_its_release() {
+    struct Noted;
+    thread_local! {
+        static OTHER: RefCell<Option<Ref<Noted>>> = const { RefCell::new(None) };
+    }
+    alone!();
+    releasepool::leaks::count_references(["Noted"]);
+    let object = Ref::new(Noted);
+    // Is not noted, so the object has one line, and the ledger gets memory for the next one.
+    releasepool::leaks::count_references([""; 0]);
+    OTHER.set(Some(object.clone()));
+    releasepool::leaks::count_references(["Noted"]);
+    FOREIGN.set(Some(|| drop(OTHER.take())));
+    let value = Ref::into_inner(object);
+    assert!(FOREIGN.get().is_none(), "it has been called");
+    assert!(value.is_some(), "it had its reference until then");
 }
 
 #[test]

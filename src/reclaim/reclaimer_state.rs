@@ -90,7 +90,8 @@ impl ReclaimerState {
         if !record.releases.announce_within(1, self.config.values) {
             return None;
         }
-        let more = |waiting: u64| (waiting < self.config.bytes).then(|| waiting + bytes);
+        let more =
+            |waiting: u64| (waiting < self.config.bytes).then(|| waiting.wrapping_add(bytes));
         // Relaxed: only the count matters; the room publishes subtractions to senders that wait.
         // The exchange tests and counts in one step: the bytes of a refused value never count, so
         // no other value is refused because of them. Model: drop_later_bytes.

@@ -342,6 +342,7 @@ pub(in crate::pool) fn exit(
     let guards = pools.open_guards();
     // No token pool is open, and no root pool has entries: the last turn of the loop has found none,
     // and no foreign code has run since.
+    debug_assert!(pools.stacks().all(|stack| stack.last_token().is_none()));
     pools.detach(guards + 1);
     set_exited();
     for stack in pools.stacks() {

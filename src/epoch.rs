@@ -162,11 +162,9 @@ impl Epoch {
 
     /// Returns the oldest epoch that is announced; the greatest number if nothing is pinned.
     fn oldest_pin(&self) -> u64 {
-        let announced = self
-            .participants()
-            .map(Participant::announced)
-            .filter(|epoch| *epoch != 0);
-        announced.min().unwrap_or(u64::MAX)
+        let announced = self.participants().map(Participant::announced);
+        let epochs = announced.filter(|epoch| *epoch != 0);
+        epochs.min().unwrap_or(u64::MAX)
     }
 }
 
@@ -780,7 +778,7 @@ pub(crate) fn count_passed_on(n: u64) {
 /// have been released, by the time this returns.
 pub(crate) fn deferred() -> usize {
     // Read before `retired`: each reference is counted there before it is passed on. Acquire: pairs
-    // with the Release in `count_passed_on`. Model: epoch_passed_on.
+    // with the Release in `count_passed_on`. Model: epoch_passed_on, epoch_passed_on_another.
     let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
     let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
     let retired: u64 = EPOCH.participants().map(retired).sum();

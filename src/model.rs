@@ -98,6 +98,11 @@ pub mod parts {
         ORPHANS.has_releases() || epoch::has_deferred() && retired::collect()
     }
 
+    /// Collects without the fence, which in loom also acquires what others have read: nothing may be pinned.
+    pub fn collect_without_fence() {
+        retired::RETIRED.collect(|| u64::MAX);
+    }
+
     /// Pins a pool, as its first load from a slot does.
     pub fn pin(pool: &AutoreleasePool) {
         pool.pin();

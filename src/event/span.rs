@@ -48,7 +48,7 @@ mod on {
     /// Returns whether any subscriber may want spans of this level.
     #[inline(always)]
     fn is_on(level: Level) -> bool {
-        level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
+        level <= STATIC_MAX_LEVEL.min(LevelFilter::current())
     }
 
     /// Runs `drain`; in a span, if a subscriber wants one and `begin` returns its fields.
@@ -135,10 +135,7 @@ mod on {
     impl Open {
         fn new(span: impl FnOnce() -> Option<Span>) -> Self {
             let mut open = None;
-            swallow(|| {
-                let wanted = span().filter(|span| !span.is_disabled());
-                open = wanted.map(Span::entered);
-            });
+            swallow(|| open = span().map(Span::entered));
             Self(open)
         }
 

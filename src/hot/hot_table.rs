@@ -72,18 +72,18 @@ impl Row {
     /// up a strong reference to `object`.
     pub(super) fn begin(&self, object: Thin) {
         self.object.set(Some(object));
-        // Relaxed: the thread that lets the row go got the `Hot` from this thread, and publishes
-        // the object by letting go.
+        // Relaxed: the object is published with the `Hot`, and when that lets it go. An addition, as a
+        // relaxed store would end the release sequence of `end`.
         let before = self.life.fetch_add(OWNED, Ordering::Relaxed);
         debug_assert_eq!(before & STATE, 0, "a row of the list is free");
     }
 
     /// Records that the owner has let the object go.
     pub(super) fn let_go(&self) {
-        self.kept.start();
         // Release: pairs with the Acquire in `let_go_life`, so that a scan sees the owner's last
         // use, and the births that the owner has counted. Model: hot_owner_and_last.
-        self.life.fetch_add(LET_GO - OWNED, Ordering::Release);
+        self.kept
+            .start_before(|| self.life.fetch_add(LET_GO - OWNED, Ordering::Release));
     }
 
     /// Returns the row's life, if its owner has let it go.

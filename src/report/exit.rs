@@ -85,15 +85,16 @@ use std::time::Duration;
 #[doc(alias = "shutdown", alias = "exit")]
 pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
     let start = elapsed();
+    let duration = || elapsed().saturating_sub(start);
     let mut panics = FirstPanic::default();
     let mut released = BTreeMap::new();
     let report = loop {
         let round = Round::run(start.saturating_add(deadline), &mut released, &mut panics);
-        let is_over = elapsed().saturating_sub(start) >= deadline;
-        if round.is_done() || is_over || round.waits_for_caller() {
-            let is_done = round.is_done();
-            let report = round.report(&released, elapsed().saturating_sub(start));
-            break if is_done { Ok(report) } else { Err(report) };
+        if round.is_done() {
+            break Ok(round.report(&released, duration()));
+        }
+        if duration() >= deadline || round.waits_for_caller() {
+            break Err(round.report(&released, duration()));
         }
         if !round.has_run {
             // The sleep has a time limit, because some of the awaited changes wake nobody.
@@ -333,5 +334,28 @@ impl Drop for FinishGuard {
                 event.message(message).emit();
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::current::current;
+
+    #[test]
+    fn a_round_waits_for_the_caller_only_if_all_reclaimers_do() {
+        let own = current().unwrap().key();
+        let round = |threads: &[ThreadKey]| Round {
+            has_run: false,
+            loops: Vec::new(),
+            drops: threads
+                .iter()
+                .map(|key| (*key, PendingDrops::default()))
+                .collect(),
+            managers: Vec::new(),
+            kept: 0,
+        };
+        assert!(round(&[own]).waits_for_caller());
+        assert!(!round(&[own, ThreadKey::NOBODY]).waits_for_caller());
     }
 }

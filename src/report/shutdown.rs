@@ -165,10 +165,11 @@ impl PoolManager {
             // Counts hot objects first: one that dies may leave orphans. If an orphan then lets a
             // hot object die, `ran` has changed. Model: orphans_to_hot.
             let left = review::unreleased() + retired::outstanding();
-            let is_quiet = left == 0 && ORPHANS.ran() == before;
-            let is_over = || elapsed().saturating_sub(start) >= deadline;
-            if is_quiet || is_over() || left > 0 && !ran && is_held_here() {
-                break is_quiet;
+            if ORPHANS.ran() == before && (left == 0 || !ran && is_held_here()) {
+                break left == 0;
+            }
+            if elapsed().saturating_sub(start) >= deadline {
+                break false;
             }
             if !ran {
                 // The sleep has a time limit, because no other thread wakes this one.
@@ -220,17 +221,18 @@ impl PoolManager {
     /// Resumes the first panic of a closure or destructor, at the end.
     pub fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport, ShutdownReport> {
         let start = elapsed();
+        let duration = || elapsed().saturating_sub(start);
         let mut panics = FirstPanic::default();
         let mut released = 0;
         let report = loop {
             let ran = self.run_own(start.saturating_add(deadline), &mut released, &mut panics);
             let seen = self.ask_others();
             let look = self.look();
-            let is_over = || elapsed().saturating_sub(start) >= deadline;
-            if look.is_done() || is_over() || !ran && look.waits_for_caller() {
-                let is_done = look.is_done();
-                let report = look.report(released, elapsed().saturating_sub(start));
-                break if is_done { Ok(report) } else { Err(report) };
+            if look.is_done() {
+                break Ok(look.report(released, duration()));
+            }
+            if duration() >= deadline || !ran && look.waits_for_caller() {
+                break Err(look.report(released, duration()));
             }
             // Sleeps even if a release is on its way to this thread: the sender may have to run
             // before the release arrives.
@@ -283,14 +285,14 @@ impl PoolManager {
             let hot = review::unreleased();
             // If figures have changed, a destructor may have passed work on to a place that this
             // look had read already; or to a thread that `records` lacks. Model: shutdown_entered.
-            let is_settled = self.activity(&REGISTRY.all()) == before;
+            let is_unchanged = self.activity(&REGISTRY.all()) == before;
             let look = Look {
                 orphans: snapshot.orphans,
                 holders: snapshot.threads.into_iter().filter(holds).collect(),
                 hot,
                 is_settled: true,
             };
-            if is_settled || !look.is_done() {
+            if look.is_valid(is_unchanged) {
                 return look;
             }
         }
@@ -324,6 +326,21 @@ impl PoolManager {
         let of_threads: Vec<_> = records.iter().map(of_thread).collect();
         (of_threads, ORPHANS.ran(), review::ended())
     }
+
+    /// Asks all other threads that use this manager to drain their root pools and backlogs. Returns
+    /// the ticket by which to sleep until one of them has done so.
+    pub(crate) fn ask_others(&self) -> Ticket {
+        let me = current_key();
+        // Takes the ticket before asking the threads, so that the first answer's wake-up is not
+        // missed.
+        let seen = self.shared().changed.ticket();
+        for (key, stats) in self.shared().threads.all() {
+            if Some(key) != me {
+                stats.ask();
+            }
+        }
+        seen
+    }
 }
 
 /// The result of a look at all threads.
@@ -338,6 +355,11 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    /// Returns whether this look is a result: it has found something, or no figure has changed meanwhile.
+    fn is_valid(&self, is_unchanged: bool) -> bool {
+        is_unchanged || !self.is_done()
+    }
+
     /// Returns whether nothing is left.
     pub(crate) fn is_done(&self) -> bool {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
@@ -373,10 +395,8 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
     if left == 0 || !epoch::has_deferred() {
         return Vec::new();
     }
-    let holders = epoch::holders().into_iter();
-    holders
-        .map(|(thread, pool)| EpochHolder { thread, pool })
-        .collect()
+    let holder = |(thread, pool)| EpochHolder { thread, pool };
+    epoch::holders().into_iter().map(holder).collect()
 }
 
 /// Returns whether orphans wait for pools of the calling thread only.
@@ -391,28 +411,25 @@ fn has_own_release() -> bool {
     !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))
 }
 
-impl PoolManager {
-    /// Asks all other threads that use this manager to drain their root pools and backlogs. Returns
-    /// the ticket by which to sleep until one of them has done so.
-    pub(crate) fn ask_others(&self) -> Ticket {
-        let me = current_key();
-        // Takes the ticket before asking the threads, so that the first answer's wake-up is not
-        // missed.
-        let seen = self.shared().changed.ticket();
-        for (key, stats) in self.shared().threads.all() {
-            if Some(key) != me {
-                stats.ask();
-            }
-        }
-        seen
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::snapshot::Totals;
     use crate::thread::key::ThreadKey;
+
+    #[test]
+    fn a_look_during_changes_is_valid_if_something_is_left_and_proves_nothing_if_not() {
+        let look = |orphans, is_settled| Look {
+            holders: Vec::new(),
+            orphans,
+            hot: 0,
+            is_settled,
+        };
+        assert!(look(1, true).is_valid(false) && look(0, true).is_valid(true));
+        assert!(!look(0, true).is_valid(false));
+        assert!(look(0, true).is_done() && look(0, true).waits_for_caller());
+        assert!(!look(0, false).is_done() && !look(0, false).waits_for_caller());
+    }
 
     #[test]
     fn a_report_counts_what_is_left() {

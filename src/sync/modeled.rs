@@ -46,12 +46,15 @@ pub(crate) mod membarrier {
         true
     }
 
-    pub(crate) fn point() {
-        KERNEL.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn at_point<R>(access: impl FnOnce() -> R) -> R {
+        fence_all();
+        let result = access();
+        fence_all();
+        result
     }
 
     pub(crate) fn fence_all() -> bool {
-        point();
+        KERNEL.fetch_add(1, Ordering::AcqRel);
         true
     }
 }

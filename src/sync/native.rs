@@ -369,11 +369,13 @@ pub(crate) mod membarrier {
         *IS_GRANTED
     }
 
-    /// A point between two accesses of this thread at which the kernel's fence may take effect:
-    /// keeps the compiler from moving the accesses across it.
+    /// Calls `access`. The kernel's fence takes effect before or after it: no other access is moved across.
     #[inline(always)]
-    pub(crate) fn point() {
+    pub(crate) fn at_point<R>(access: impl FnOnce() -> R) -> R {
         compiler_fence(Ordering::SeqCst);
+        let result = access();
+        compiler_fence(Ordering::SeqCst);
+        result
     }
 
     /// Makes all threads execute a fence. Returns false if the kernel refuses that, because of a

@@ -2,7 +2,7 @@
 
 use super::key::{self, ThreadKey, own_key};
 use super::orphans::ORPHANS;
-use super::record::{DEPARTED, Record, Tally, with_figures_locked};
+use super::record::{DEPARTED, Record, Tally};
 use super::registry::REGISTRY;
 use crate::event::words;
 use crate::sync::cell::Cell;
@@ -18,8 +18,7 @@ lazy! {
 
 /// Returns the record of the thread with std's `id`, if it has been entered and has not exited.
 pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
-    let key = BY_ID.get(&id)?;
-    REGISTRY.get(key)
+    REGISTRY.get(BY_ID.get(&id)?)
 }
 
 /// A function of a module in a higher layer, which a thread's exit calls.
@@ -84,11 +83,7 @@ pub(crate) fn current() -> Option<Arc<Record>> {
 /// Returns the calling thread's record like [`current`], but returns `None`, even if the thread has
 /// been entered, once it is so late in its teardown that nothing would call [`thread_exit`].
 pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
-    if at_thread_exit(thread_exit) {
-        current()
-    } else {
-        None
-    }
+    at_thread_exit(thread_exit).then(current).flatten()
 }
 
 /// Returns the calling thread's key, if the thread has been entered and has not exited.
@@ -202,13 +197,7 @@ fn depart(record: &Record) {
     if let Some(id) = record.id() {
         BY_ID.remove(&id);
     }
-    // Adds the thread's figures to the sums of exited threads.
-    with_figures_locked(|| {
-        let tally = &record.tally;
-        DEPARTED.created.add_shared(tally.created.take());
-        DEPARTED.destroyed.add_shared(tally.destroyed.take());
-        DEPARTED.handed_over.add_shared(tally.handed_over.take());
-    });
+    record.hand_over_figures();
     CURRENT.with(|c| {
         c.record.set(ptr::null());
         c.exited.set(true);
@@ -272,9 +261,7 @@ fn tally_destroyed_slow(n: u64) {
 pub(crate) fn tally_handed_over(n: u64) {
     match tally() {
         Some(tally) => tally.handed_over.add(n),
-        None => {
-            DEPARTED.handed_over.add_shared(n);
-        }
+        None => DEPARTED.handed_over.add_shared(n),
     }
 }
 

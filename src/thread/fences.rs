@@ -35,12 +35,10 @@ impl LightFence {
     /// A fence that is sequentially consistent with every [`heavy`] one. Owner only.
     #[inline(always)]
     pub(crate) fn fence(&self) {
-        membarrier::point();
         // Relaxed: the kernel's fence orders this load. Model: epoch_quick.
-        if self.0.load(Ordering::Relaxed) != QUICK {
+        if membarrier::at_point(|| self.0.load(Ordering::Relaxed)) != QUICK {
             self.ordinary();
         }
-        membarrier::point();
     }
 
     #[cold]

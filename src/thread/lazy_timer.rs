@@ -28,6 +28,12 @@ impl LazyTimer {
         self.0.set(UNSEEN);
     }
 
+    /// Starts the timer, then the activity: so a thread that ends the activity stops a running timer.
+    pub(crate) fn start_before<R>(&self, begin: impl FnOnce() -> R) -> R {
+        self.start();
+        begin()
+    }
+
     #[inline]
     pub(crate) fn stop(&self) {
         self.0.set(STOPPED);
@@ -53,8 +59,7 @@ impl LazyTimer {
                 // The age is 0 once the activity has been reported, as `REPORTED` is later than any
                 // time.
                 let age = Duration::from_millis(stamp.saturating_sub(seen));
-                let is_due = age >= long && self.0.replace_if(seen, REPORTED);
-                is_due.then_some(age)
+                (age >= long && self.0.replace_if(seen, REPORTED)).then_some(age)
             }
         }
     }

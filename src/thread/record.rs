@@ -113,29 +113,25 @@ impl Record {
     /// whenever `n` has doubled since the last event. Begins anew below half the watermark.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         let mark = self.posts_mark.get();
-        if n >= POSTS_WATERMARK {
-            n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
-        } else {
-            if n < POSTS_WATERMARK / 2 && mark != 0 {
-                self.posts_mark.set(0);
-            }
-            false
-        }
+        let next = match n {
+            _ if n < POSTS_WATERMARK / 2 => 0,
+            _ if n >= POSTS_WATERMARK.max(mark) => n.saturating_mul(2),
+            _ => mark,
+        };
+        next != mark && self.posts_mark.replace_if(mark, next) && next != 0
     }
 
     /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread
     /// has ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
-        let outcome = self.releases.send(message)?;
-        self.wake_if(outcome);
-        Ok(())
+        let outcome = self.releases.send(message);
+        outcome.map(|outcome| self.wake_if(outcome))
     }
 
     /// Sends a release like [`send`](Self::send), after [`admit`](Self::admit) has counted it.
     pub(crate) fn send_admitted(&self, message: Message) -> Result<(), Message> {
-        let outcome = self.releases.push(message)?;
-        self.wake_if(outcome);
-        Ok(())
+        let outcome = self.releases.push(message);
+        outcome.map(|outcome| self.wake_if(outcome))
     }
 
     fn wake_if(&self, outcome: PushOutcome) {
@@ -221,6 +217,16 @@ impl Record {
         self.releases.inbox().disarm();
     }
 
+    /// Adds the figures of the thread, which exits, to [`DEPARTED`].
+    pub(super) fn hand_over_figures(&self) {
+        with_figures_locked(|| {
+            let tally = &self.tally;
+            DEPARTED.created.add_shared(tally.created.take());
+            DEPARTED.destroyed.add_shared(tally.destroyed.take());
+            DEPARTED.handed_over.add_shared(tally.handed_over.take());
+        });
+    }
+
     /// Returns name and key, for reports.
     pub(crate) fn label(&self) -> String {
         words::label(self.name(), self.key)
@@ -285,6 +291,19 @@ described! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn posts_are_worth_an_event_at_the_watermark_and_when_doubled() {
+        let record = Record::new(ThreadKey::NOBODY, None);
+        let is_worth = |n| record.posts_are_worth_an_event(n);
+        for _ in 0..2 {
+            assert_eq!([9_999, 10_000, 10_001].map(is_worth), [false, true, false]);
+            assert_eq!([19_999, 20_500, 40_999].map(is_worth), [false, true, false]);
+            // Half the watermark changes nothing; below it, the next event is due at the watermark.
+            assert_eq!([5_000, 40_999, 41_000].map(is_worth), [false, false, true]);
+            assert_eq!([4_999, 4_999].map(is_worth), [false, false]);
+        }
+    }
 
     #[test]
     fn figures_are_locked_while_they_are_summed_up() {

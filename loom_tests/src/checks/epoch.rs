@@ -5,9 +5,10 @@
 use super::steps::*;
 use releasepool::model::parts::{
     Atomic, Cell, epoch_collect, epoch_glance, epoch_held_by, epoch_now, epoch_oldest_pin,
-    epoch_seal, is_deferred, outstanding, pin, pinned,
+    epoch_seal, is_deferred, outstanding, pin, pinned, retire_and_adopt,
 };
 use releasepool::model::quiesce as settle;
+use releasepool::slot::OptionSlot;
 use releasepool::{AutoreleasePool, Ref, Slot};
 
 pub fn models() -> Vec<Model> {
@@ -119,6 +120,14 @@ pub fn models() -> Vec<Model> {
             "a reference is counted throughout while a collection passes it on",
             &["false", "true"],
         )
+        .bounded(2)
+        .plain_bounded(1),
+        model!(
+            epoch_passed_on_another,
+            "a reference is counted although another thread retires, passes on and releases one of its own",
+            &["it waits", "released"],
+        )
+        // One preemption lets the other thread go first, or release both.
         .bounded(2)
         .plain_bounded(1),
         model!(
@@ -389,6 +398,22 @@ fn epoch_passed_on() -> bool {
     let is_ready = other.join();
     ends(slot, 2);
     is_ready
+}
+
+fn epoch_passed_on_another() -> bool {
+    let (seen, object) = watched();
+    let slot = OptionSlot::new(Some(object));
+    let other = spawn(|| {
+        retire_and_adopt(probe());
+        drain();
+    });
+    slot.store(None);
+    let waits = outstanding() != 0;
+    assert!(waits || seen.get(), "nobody has released it");
+    other.join();
+    settle();
+    assert_eq!(take_deaths().len(), 2);
+    waits
 }
 
 fn epoch_taken() -> bool {

@@ -109,6 +109,13 @@ pub fn models() -> Vec<Model> {
         )
         .bounded(2),
         model!(
+            shutdown_exit_open,
+            "a thread whose pool stays open ends, while shutdown waits for that pool: it is woken once the thread is off the list",
+            &["before the exit", "after the exit"],
+        )
+        // One preemption lets the exit begin before shutdown asks, one runs shutdown between two steps of the exit.
+        .bounded(2),
+        model!(
             shutdown_entered,
             "shutdown inside a destructor, while a new thread runs an orphan that fills its root pool",
             &["an orphan is left", "it has run"],
@@ -234,6 +241,22 @@ fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> Stri
     assert!(shut_down(&[]));
     assert_eq!(take_deaths().len(), 1);
     outcome
+}
+
+fn shutdown_exit_open() -> bool {
+    let leaver = this();
+    let open = AutoreleasePool::new();
+    let waiter = spawn(move || {
+        let is_alive = leaver.is_alive();
+        let done = manager().shutdown(Duration::from_secs(3_600)).is_ok();
+        assert!(done, "it gave up");
+        is_alive
+    });
+    let_others_go_first();
+    model::thread_exit();
+    let was_alive = waiter.join();
+    drop(open);
+    was_alive
 }
 
 /// Inside a destructor, `shutdown` leaves the orphan to other threads: here to a new thread, whose

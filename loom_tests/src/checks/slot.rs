@@ -1,6 +1,7 @@
 //! Slots.
 
 use super::steps::*;
+use releasepool::model::parts::collect_without_fence;
 use releasepool::model::quiesce as settle;
 use releasepool::slot::{OptionSlot, SlotCache};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};
@@ -211,7 +212,10 @@ fn compare_exchange() -> usize {
     let exchanged = slot.compare_exchange(Some(&r), None).map(drop).is_ok();
     drop(r);
     if exchanged {
-        settle();
+        // The exchange alone must order the other thread's use before the destructor: a fence of the
+        // thread that collects need not.
+        collect_without_fence();
+        drain();
         assert_eq!(take_deaths(), [me()]);
     }
     storer.join();

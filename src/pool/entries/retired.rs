@@ -143,14 +143,15 @@ impl Retired {
         self.place_to_fill(epoch::has_retired()).is_some() || is_ready()
     }
 
-    fn collect(&self) {
+    /// Collects; `oldest_pin` returns the oldest epoch that is announced, after a heavy fence.
+    pub(crate) fn collect(&self, oldest_pin: impl FnOnce() -> u64) {
         if let Some(place) = self.place_to_fill(epoch::has_retired()) {
             place.fill();
         }
         // Reads the tags before the fence: a later batch may have left its slots after the fence.
         // Model: epoch_filled.
         let tags = self.tags();
-        let oldest = epoch::oldest_pin();
+        let oldest = oldest_pin();
         for (place, tag) in self.0.iter().zip(tags) {
             if tag != EMPTY && tag < oldest {
                 place.release(tag);
@@ -179,7 +180,7 @@ pub(crate) fn outstanding() -> usize {
 #[inline(never)]
 pub(crate) fn collect() -> bool {
     if RETIRED.is_worth() {
-        RETIRED.collect();
+        RETIRED.collect(epoch::oldest_pin);
     }
     epoch::note_collection();
     ORPHANS.has_releases()

@@ -339,15 +339,13 @@ impl ManagerShared {
     }
 
     pub(crate) fn drop_handle(&self) {
-        // Relaxed: each thread frees only its own stacks, and any value that it can read counts the
-        // handles that the thread itself has.
+        // Relaxed: for the reason given in `add_handle`.
         self.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: each thread frees only its own stacks, and any value that it can read counts the
-        // handles that the thread itself has.
+        // Relaxed: for the reason given in `add_handle`.
         self.handles.load(Ordering::Relaxed) == 0
     }
 

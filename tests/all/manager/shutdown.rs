@@ -4,14 +4,15 @@
 mod deep;
 
 use crate::manager::thread_that_runs_an_orphan;
-use crate::support::allocator::allocations;
+use crate::support::allocator::{allocations, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, on_threads, only,
     panic_of, wait_until,
 };
 use releasepool::report::ShutdownReport;
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool};
+use std::cell::Cell;
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -410,4 +411,27 @@ fn it_looks_every_two_milliseconds() {
     // It looks 47 times. Seldom less, if this thread has to wait for a processor; but 25 times at
     // most, if it naps for four milliseconds. The report takes some allocations more than a look.
     assert!((0..100).any(|_| look(Duration::from_millis(100)) > 22 * one));
+}
+
+#[test]
+fn it_looks_eight_times_while_figures_change_in_each_look() {
+    alone!();
+    thread_local! {
+        static CALLS: Cell<usize> = const { Cell::new(0) };
+    }
+    fn count() {
+        CALLS.set(CALLS.get() + 1);
+    }
+    fn act() {
+        count();
+        me().post(|| ()).unwrap();
+        global().run_inbox();
+    }
+    let calls = |foreign: fn()| {
+        _ = with_foreign(foreign, || global().shutdown(Duration::ZERO));
+        CALLS.take()
+    };
+    calls(count);
+    let of_one = calls(count);
+    assert_eq!(calls(act) / of_one, 8);
 }

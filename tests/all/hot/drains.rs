@@ -42,6 +42,23 @@ fn one_that_another_thread_has_released_does_not_end_the_search_for_others() {
 }
 
 #[test]
+fn an_object_in_use_is_not_left_though_another_thread_lets_it_go_during_the_drain() {
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let (last_here, elsewhere) = (owner.get(), owner.get());
+    drop(hot(on_drop(move || drop(last_here))));
+    // The search for this one finds that the object has an owner.
+    drop(hot(on_drop(move || {
+        thread::spawn(move || drop(owner)).join().unwrap();
+    })));
+    let drained = AutoreleasePool::new().drain_within(Budget::Count(2));
+    assert_eq!((counts(drained), log.count()), ((2, 0), 0));
+    drop(elsewhere);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.ids(), [1]);
+}
+
+#[test]
 fn they_take_turns_with_entries() {
     let log = alone!();
     (100..200).for_each(|id| drop(hot(log.probe(id))));

@@ -49,6 +49,23 @@ fn a_page_that_comes_and_goes_is_always_the_same() {
 }
 
 #[test]
+fn nested_pools_keep_their_pages_while_an_outer_one_takes_all_spare_pages() {
+    alone!();
+    let object = Ref::new(0);
+    let nested = || {
+        let pools: [_; 8] = std::array::from_fn(|_| AutoreleasePool::new());
+        pools
+            .iter()
+            .for_each(|pool| _ = pool.autorelease(object.clone()));
+        pools.into_iter().rev().for_each(drop);
+    };
+    let outer = AutoreleasePool::new();
+    nested();
+    (0..5_000).for_each(|_| _ = outer.autorelease(object.clone()));
+    assert_eq!(allocations(nested), 0);
+}
+
+#[test]
 fn an_object_is_one_allocation() {
     drop(Ref::new(0));
     assert_eq!(allocations(|| drop(Ref::new([0u8; 100]))), 1);

@@ -3,7 +3,7 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{Chain, Log, alone, deep_down, global, listen, on_drop, sized};
+use crate::support::{Chain, Log, PAGE, alone, deep_down, global, listen, on_drop, sized, totals};
 use releasepool::object::settle;
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool};
 use std::cell::Cell;
@@ -270,6 +270,22 @@ fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
         assert_eq!(log.count(), 3);
     });
     assert_eq!(log.count(), 4);
+}
+
+#[test]
+#[cfg_attr(
+    feature = "leak-detection",
+    ignore = "with the ledger, drains destroy objects one by one"
+)]
+fn a_deep_drain_destroys_objects_without_a_destructor_at_once() {
+    in_a_destructor(48, || {
+        let mut pool = AutoreleasePool::new();
+        // The newest two are in a page of their own.
+        (0..PAGE + 2).for_each(|n| _ = pool.create(n));
+        let before = totals().destroyed;
+        assert_eq!(pool.drain(), PAGE + 2);
+        assert_eq!(totals().destroyed - before, PAGE as u64 + 2);
+    });
 }
 
 #[test]

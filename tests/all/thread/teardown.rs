@@ -7,11 +7,11 @@ use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::{
     ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
 };
-use crate::support::{Log, alone, fresh_to_the_end, global, log_to_the_end, on_drop};
+use crate::support::{Log, alone, fresh, fresh_to_the_end, global, log_to_the_end, on_drop};
 use releasepool::object::settle;
 use releasepool::pool::PopError;
 use releasepool::raw::words_of;
-use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -315,6 +315,27 @@ fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() 
         GUARDS.with(|guards| guards.borrow_mut().push(pool));
     });
     assert_eq!(log.ids(), [1, 0, 2, 4, 3]);
+}
+
+#[test]
+fn what_shutdown_has_asked_before_our_exit_is_not_done_by_a_drain_after_it() {
+    thread_to_the_end(|| {
+        let manager = PoolManager::new();
+        let kept = std::rc::Rc::new(Cell::new(None::<AutoreleasePool>));
+        let (there, late) = (kept.clone(), manager.clone());
+        push_work(move || _ = there.take().unwrap().drain_within(Budget::All));
+        let pool = manager.pool();
+        pool.create(on_drop(move || {
+            let added = Ref::new(1);
+            let weak = Ref::downgrade(&added);
+            late.autorelease(added);
+            assert!(weak.upgrade().is_some(), "in the pool that is drained");
+        }));
+        // Counts as two releases, so that the other entry is left to the drain's second round.
+        pool.create(Ref::new(String::new()));
+        kept.set(Some(pool));
+        fresh(|| manager.shutdown(Duration::ZERO)).unwrap_err();
+    });
 }
 
 #[test]

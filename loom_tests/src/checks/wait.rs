@@ -5,7 +5,8 @@ use super::hot::hot;
 use super::steps::*;
 use releasepool::model::{now, thread_exit};
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
+    AutoreleasePool, Budget, FrameLoop, Hot, PoolManager, Ref, ThreadHandle, autorelease,
+    frame::FrameConfig,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -94,6 +95,13 @@ pub fn models() -> Vec<Model> {
         )
         .plain(&["in the second frame"])
         .timed(),
+        model!(
+            frame_held_back,
+            "a release is sent to a frame whose drains have held releases back for 100 ms: the next drain makes all",
+            &["made before", "made after"],
+        )
+        .timed()
+        .bounded(1),
         model!(
             frame_delayed_due,
             "a loop on demand sleeps until a delayed post of another thread is due",
@@ -272,6 +280,30 @@ fn frame_pacing() -> bool {
     assert_eq!(began, [0, 1, 2].map(|n| frame_time * n));
     assert_eq!((ran_in[0], ran_in[1] + ran_in[2]), (0, 1));
     ran_in[1] == 1
+}
+
+fn send_probes(to: &ThreadHandle, n: u32) {
+    (0..n).for_each(|_| to.release(Ref::new(Probe::new())));
+}
+
+fn frame_held_back() -> bool {
+    let sender = spawn_with(&this(), |to| send_probes(&to, 1));
+    let drained = |n| {
+        send_probes(&this(), n);
+        drain();
+        take_deaths().len()
+    };
+    let (mut before, mut after) = (0, 0);
+    unlimited().tick(|_| {
+        before = drained(1);
+        let paced = FrameConfig::new().frame_time(Duration::from_millis(100));
+        FrameLoop::new(paced).run(|frame| stop_if(frame.last_report().is_some()));
+        // A nanosecond earlier, this drain would make 16 releases.
+        after = drained(17);
+    });
+    sender.join();
+    assert_eq!(before + after, 19);
+    before == 2
 }
 
 fn frame_delayed_due() -> bool {

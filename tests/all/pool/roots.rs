@@ -5,6 +5,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::pool::RootPolicy;
+use releasepool::raw::is_without_pool;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 
 #[test]
@@ -114,6 +115,16 @@ fn a_drain_lowers_the_watermark_again() {
     manager.autorelease(Ref::new(0));
     let told = events(EventKind::RootWatermark).len();
     assert_eq!(told, 4, "the drain of another pool does not");
+}
+
+#[test]
+fn a_drain_of_the_root_pool_counts_as_an_open_pool() {
+    fresh(|| {
+        autorelease(Ref::new(on_drop(|| assert!(!is_without_pool()))));
+        assert!(is_without_pool());
+        global().drain_root();
+        assert!(is_without_pool());
+    });
 }
 
 #[test]

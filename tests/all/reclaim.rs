@@ -18,7 +18,7 @@ use releasepool::{
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, mpsc};
+use std::sync::{Arc, LazyLock, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -750,7 +750,16 @@ fn a_thread_forgets_a_reclaimer_that_has_ended_before_it_waits_for_the_next_one(
 
 #[test]
 fn an_allocator_may_send_values_while_a_thread_forgets_the_reclaimer_of_the_process() {
+    static DESTROYER: OnceLock<thread::ThreadId> = OnceLock::new();
     alone!();
+    let first = destroyer();
+    // The call first frees this thread's reference. By then the reclaimer has been told to end.
+    FOREIGN.set(Some(|| {
+        drop_later(on_drop(|| DESTROYER.set(thread::current().id()).unwrap()));
+    }));
+    assert!(finish_drops(LONG));
+    assert!(finish_drops(LONG), "another reclaimer ends, too");
+    assert!(DESTROYER.get().is_some_and(|destroyer| *destroyer != first));
     drop_later(());
     assert!(with_foreign(|| drop_later(()), || finish_drops(LONG)));
     assert!(finish_drops(LONG));

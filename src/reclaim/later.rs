@@ -262,7 +262,7 @@ pub fn finish_drops(deadline: Duration) -> bool {
     if PROCESS.lock().has_thread(current_key()) {
         return false;
     }
-    let mut left = end_within(deadline);
+    let mut left = end_by(elapsed().saturating_add(deadline));
     left.retain(|(_, pending)| pending.values != 0);
     if left.is_empty() {
         return true;
@@ -270,15 +270,16 @@ pub fn finish_drops(deadline: Duration) -> bool {
     let values = left.iter().map(|(_, pending)| pending.values).sum();
     let types: Vec<_> = left.into_iter().flat_map(|(_, left)| left.types).collect();
     let sampled = types.iter().map(|(_, n)| n).sum();
-    let event = Event::new(EventKind::DropsLeft, current_label());
-    event.count(values).types(types, sampled).emit();
+    Event::new(EventKind::DropsLeft, current_label())
+        .count(values)
+        .types(types, sampled)
+        .emit();
     false
 }
 
-/// Tells the reclaimers of the process to end, and waits for them, for `deadline` at most. Returns
-/// the thread of each reclaimer that has not ended, and what waits for it.
-pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
-    let until = elapsed().saturating_add(deadline);
+/// Tells the reclaimers of the process to end, and waits for them until `elapsed` reaches `until`.
+/// Returns the thread of each reclaimer that has not ended, and what waits for it.
+pub(crate) fn end_by(until: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     let latest = PROCESS.lock().stop();
     forget_reclaimer();
     let mut left: Vec<_> = chain(latest.as_ref()).collect();

@@ -121,7 +121,7 @@ type Released = BTreeMap<u64, usize>;
 
 impl Round {
     fn run(until: Duration, released: &mut Released, panics: &mut FirstPanic) -> Self {
-        let _ = later::end_within(Duration::ZERO);
+        let _ = later::end_by(Duration::ZERO);
         loops::ask_all(until);
         let mut has_run = false;
         for manager in PoolManager::all() {
@@ -129,7 +129,7 @@ impl Round {
             has_run |= manager.run_own(until, released, panics);
             _ = manager.ask_others();
         }
-        let drops = later::end_within(Duration::ZERO);
+        let drops = later::end_by(Duration::ZERO);
         let loops = loops::living();
         // No manager is examined before all have been served: destructors of one may use another, or
         // make one.

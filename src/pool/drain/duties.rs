@@ -346,7 +346,11 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
 
 /// Makes orphaned releases.
 fn release_orphans(drain: &mut Drain<'_>) -> bool {
-    if std::mem::take(&mut drain.agenda.claims) && ORPHANS.has_releases() {
+    // Not while the drain has a claim: that would be put back, and perhaps not be claimed again.
+    if drain.agenda.orphans.is_none()
+        && std::mem::take(&mut drain.agenda.claims)
+        && ORPHANS.has_releases()
+    {
         // Only a drain without a budget takes the time to put the orphans into the order of their
         // arrival.
         drain.agenda.orphans = Some(ORPHANS.claim(drain.meter.is_limited()));
@@ -402,7 +406,9 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     let Some(stack) = drain.stack else {
         return false;
     };
-    let begins = stack.stats.is_asked() && !drain.agenda.answers;
+    // Not after the thread's exit: nobody waits for the answer, and the stack has nothing to release.
+    let is_late = drain.thread.is_some_and(ThreadPools::is_detached);
+    let begins = stack.stats.is_asked() && !drain.agenda.answers && !is_late;
     if begins {
         // Releases first the entries that other duties may have added to the drain's own pool,
         // which may be the root pool.

@@ -361,3 +361,16 @@ fn all_references_of_a_handoff_pool_are_found_while_they_wait() {
     global().drain_backlog(Budget::All);
     assert!(!kept.iter().any(|r| global().contains(r)));
 }
+
+#[test]
+fn orphans_that_a_drain_has_claimed_do_not_wait_for_another_drain() {
+    let log = alone!();
+    let gone = fresh_to_the_end(me);
+    send(&gone, &log, 0..40);
+    // The first that is released retires an object, which the drain then claims, too.
+    let slot = Slot::new(Ref::new(log.probe(100)));
+    gone.release(Ref::new(on_drop(move || drop(slot))));
+    let drained = AutoreleasePool::new().drain_within(Budget::Count(1_000));
+    assert_eq!((counts(drained), log.count()), ((42, 0), 41));
+    assert_eq!(global().snapshot().orphans, 0);
+}

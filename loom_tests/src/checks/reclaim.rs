@@ -90,6 +90,15 @@ pub fn models() -> Vec<Model> {
         .bounded(2)
         .plain_bounded(0),
         Model::new(
+            "drop_later_next",
+            "a thread that has used the reclaimer of the process sends to the next one, which one of the two starts",
+            OVERLAP,
+            next,
+        )
+        .plain(&["at once"])
+        .bounded(1)
+        .plain_bounded(0),
+        Model::new(
             "room_made",
             "a sender finds no room, and none when another one has taken what was made: it is woken each time",
             &["found room", "waited once", "waited twice"],
@@ -210,11 +219,12 @@ fn bytes() -> usize {
     destroyed_on(me(), 3)
 }
 
+/// Over-aligned, so not in blocks: with blocks of two heaps, what threads share would depend on
+/// addresses.
+#[repr(align(128))]
+struct OverAligned(#[expect(dead_code, reason = "it is dropped")] Probe);
+
 fn finish() -> &'static str {
-    // Over-aligned, so not in blocks: with blocks of two heaps, what the threads share would depend
-    // on addresses.
-    #[repr(align(128))]
-    struct OverAligned(#[expect(dead_code, reason = "it is dropped")] Probe);
     let send = || drop_later(OverAligned(Probe::new()));
     send();
     let sender = spawn(send);
@@ -231,6 +241,29 @@ fn finish() -> &'static str {
         [_] => "next",
         ref other => panic!("{other:?}"),
     }
+}
+
+fn next() -> bool {
+    let send = || drop_later(OverAligned(Probe::new()));
+    let (sent, ended, next) = (Door::new(), Door::new(), Overlap::shared());
+    let sender = spawn_with(
+        &(sent.clone(), ended.clone(), next.clone()),
+        move |(sent, ended, next)| {
+            send();
+            sent.open();
+            ended.wait();
+            next.during(send);
+        },
+    );
+    sent.wait();
+    assert!(finish_drops(Duration::MAX));
+    ended.open();
+    next.during(send);
+    let sender = sender.ended();
+    assert!(finish_drops(Duration::MAX));
+    let deaths = take_deaths();
+    assert!(deaths.len() == 3 && !deaths.contains(&me()) && !deaths.contains(&sender));
+    next.at_once()
 }
 
 fn room_made() -> usize {

@@ -75,6 +75,12 @@ pub fn models() -> Vec<Model> {
         // preemption reaches the same outcomes.
         .bounded(2)
         .plain_bounded(1),
+        model!(
+            shutdown_exit_sent,
+            "a thread ends, and gets a release that feeds its root pool just before its inbox is closed",
+            &["1 inbox", "1 root", "1 root, 1 inbox", "done"],
+        )
+        .bounded(3),
         Model::new(
             "shutdown_sent_back",
             "a destructor on another thread sends a release to the thread that shuts down",
@@ -121,6 +127,12 @@ pub fn models() -> Vec<Model> {
             &["an orphan is left", "it has run"],
         )
         .bounded(2),
+        model!(
+            finish_feeds,
+            "finish releases an object whose destructor autoreleases one of a manager that was released before",
+            OVERLAP,
+        )
+        .bounded(1),
         model!(
             finish_last_handle,
             "the last handle to a manager is dropped while another thread is in `finish`: its pools are abandoned",
@@ -221,6 +233,20 @@ fn against_exit(fill: fn([Object; 2])) -> String {
     outcome
 }
 
+fn shutdown_exit_sent() -> String {
+    let seen = Seen::new();
+    let (leaver, sent) = (this(), feeds(object(&seen)));
+    let waiter = spawn(move || {
+        leaver.release(sent);
+        what_is_held(shut_down_or_report(&[seen]))
+    });
+    model::thread_exit();
+    let outcome = waiter.join();
+    assert!(shut_down(&[]));
+    assert_eq!(take_deaths().len(), 1);
+    outcome
+}
+
 /// Shuts down while another thread runs what `fill` has returned, which sends the object to the
 /// calling thread. The calling thread looks at its own inbox first, and then at the other thread,
 /// which may hold nothing any more.
@@ -286,6 +312,26 @@ fn shutdown_entered() -> bool {
     assert!(shut_down(&[]));
     assert_eq!(take_deaths().len(), 1);
     told.recv().unwrap()
+}
+
+fn finish_feeds() -> bool {
+    let (fed, [first, last]) = (PoolManager::new(), [Seen::new(), Seen::new()]);
+    let feeds = Ref::new(OnDrop::new({
+        let (fed, first, last) = (fed.clone(), Watched(first.clone()), object(&last));
+        move || {
+            fed.autorelease(last);
+            drop(first);
+        }
+    }));
+    let to = this();
+    let there = move || to.release(feeds);
+    let ((), (), at_once) = overlap(there, || {
+        let is_done = finish(Duration::ZERO).is_ok();
+        assert!(!is_done || !first.get() || last.get(), "done too early");
+    });
+    assert!((0..3).any(|_| finish(Duration::ZERO).is_ok()));
+    assert_eq!(take_deaths(), [me()]);
+    at_once
 }
 
 fn finish_last_handle() -> bool {

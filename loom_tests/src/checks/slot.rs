@@ -31,6 +31,19 @@ pub fn models() -> Vec<Model> {
             load_full,
         ),
         Model::new("slot_with", "with during a store", &["old", "new"], with),
+        model!(
+            slot_load_in_with,
+            "a pool's first load, inside of with, during a store: the object is lent beyond the call",
+            &["old", "new"],
+        )
+        .plain(&["new"])
+        .plain_bounded(0),
+        model!(
+            slot_middle_pool,
+            "the middle one of three pools that have loaded is drained during a store: the oldest still protects its object",
+            OVERLAP,
+        )
+        .plain_bounded(1),
         Model::new(
             "slot_cache",
             "two loads of a cache during a store: each returns an object that is alive, and the second none that is older",
@@ -128,6 +141,42 @@ fn load_store() -> bool {
         kept.look();
         address(&kept) == old
     })
+}
+
+fn slot_load_in_with() -> bool {
+    during_store(|slot, old| {
+        let pool = AutoreleasePool::new();
+        let loaded = slot.with(|_| slot.load(&pool));
+        loaded.look();
+        address(&loaded) == old
+    })
+}
+
+fn slot_middle_pool() -> bool {
+    let (slot, old) = slot();
+    let (loaded, stored, both) = (Door::new(), Door::new(), Overlap::shared());
+    let doors = (loaded.clone(), stored.clone(), both.clone());
+    let reader = spawn_with(&slot, move |slot| {
+        let (loaded, stored, both) = doors;
+        let oldest = AutoreleasePool::new();
+        let object = slot.load(&oldest);
+        loaded.open();
+        stored.wait();
+        let [mut middle, newest] = [(); 2].map(|()| AutoreleasePool::new());
+        // These loads find another epoch.
+        slot.load(&middle);
+        slot.load(&newest);
+        middle.drain();
+        both.during(|| object.look());
+        assert_eq!(address(&object), old);
+    });
+    loaded.wait();
+    slot.store(probe());
+    collect_and_release();
+    stored.open();
+    both.during(collect_and_release);
+    ends(slot, reader);
+    both.at_once()
 }
 
 fn load_full() -> bool {

@@ -256,16 +256,19 @@ fn a_thread_with_blocks_at_hand_keeps_its_unused_chunk_until_it_closes_a_pool() 
 /// with a hard cap, which others may wait for: not even if the heap lies where another one did.
 #[test]
 fn blocks_of_a_capped_allocator_are_not_held_back() {
+    let worker = Worker::new("frees");
+    let free_there = |blocks: &BlockAllocator, all| {
+        let blocks = blocks.clone();
+        worker.run(move || free(&blocks, all));
+    };
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {
         let plain = BlockAllocator::new();
-        let all = elsewhere(&plain, |blocks| fill(blocks, 64, 640));
-        free(&plain, all);
+        free_there(&plain, fill(&plain, 64, 640));
         drop(plain);
         let capped = BlockAllocator::builder().hard_cap(CHUNK as usize).build();
-        let last = elsewhere(&capped, |blocks| fill(blocks, 1, 640));
-        free(&capped, last);
+        free_there(&capped, fill(&capped, 1, 640));
         // A block of another size needs a chunk without a block in use.
-        fresh_to_the_end(move || drop(Ref::try_new_in(1, &capped).unwrap()));
+        drop(Ref::try_new_in(1, &capped).unwrap());
     }
 }
 

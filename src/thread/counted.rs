@@ -145,3 +145,23 @@ described! {
         pub(super) const DONE: usize = offset_of!(Self, done);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_all_counts_grows_with_each() {
+        let inbox = CountedInbox::default();
+        let counts: [fn(&CountedInbox); 3] = [
+            |inbox| _ = inbox.announce(2),
+            |inbox| inbox.refuse(1),
+            |inbox| inbox.count_done(1),
+        ];
+        for count in counts {
+            let before = inbox.activity();
+            count(&inbox);
+            assert!(inbox.activity() > before);
+        }
+    }
+}

@@ -147,3 +147,17 @@ impl HeapCounters {
         left.max(0) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waste_that_is_lowered_before_it_is_counted_is_none() {
+        let counters = HeapCounters::default();
+        counters.waste_lowered.add_shared(3);
+        assert_eq!(counters.waste(), 0);
+        counters.waste_allocated.add(5);
+        assert_eq!(counters.waste(), 2);
+    }
+}

@@ -120,6 +120,7 @@ pub fn models() -> Vec<Model> {
             &["before the exit", "after the exit"],
         )
         // One preemption lets the exit begin before shutdown asks, one runs shutdown between two steps of the exit.
+        .plain(&["before the exit"])
         .bounded(2),
         model!(
             shutdown_entered,

@@ -155,25 +155,35 @@ impl Entries {
     /// Adds an entry, which takes over one strong reference.
     #[inline]
     pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
-        self.push_or_grow(thin, |entries| entries.grow(pages));
+        self.push_or_grow(thin, |entries| entries.grow(Some(pages)));
     }
 
     /// Adds an entry. If the topmost page is full, calls `grow`, which must call [`Self::grow`]:
     /// for callers that look for the spare pages only when they need one.
     #[inline]
-    pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl Fn(&Self)) {
-        // Loops, as the global allocator is foreign code, and may fill this very pool.
-        while !self.has_room() {
+    pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl FnOnce(&Self)) {
+        if !self.has_room() {
             grow(self);
         }
-        // SAFETY: the page has room.
+        // SAFETY: `grow` returns only when the page has room.
         unsafe { self.put(thin) };
     }
 
-    /// Puts an empty page on top, unless the global allocator has made room meanwhile.
+    /// Makes room, with pages of the thread's cache, or once the thread has exited, with new ones.
     #[cold]
     #[inline(never)]
-    pub(crate) fn grow(&self, pages: &PageCache) {
+    pub(crate) fn grow(&self, pages: Option<&PageCache>) {
+        // Loops, as the global allocator is foreign code, and may fill this very pool.
+        while !self.has_room() {
+            match pages {
+                Some(pages) => self.add_page(pages),
+                None => self.add_page(&PageCache::new()),
+            }
+        }
+    }
+
+    /// Puts an empty page on top, unless the global allocator has made room meanwhile.
+    fn add_page(&self, pages: &PageCache) {
         let page = pages.get();
         // SAFETY: `get` returns a page that belongs to nothing else (invariant 6 of `pool`).
         unsafe {

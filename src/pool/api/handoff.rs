@@ -7,7 +7,6 @@ use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::entries::Entries;
-use crate::pool::entries::page::PageCache;
 use crate::pool::entries::page::PageChain;
 use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
@@ -161,10 +160,7 @@ impl Drop for HandoffPool {
 #[cold]
 #[inline(never)]
 fn grow(entries: &Entries) {
-    this_thread::with(|pools| match pools {
-        Some(pools) => entries.grow(&pools.pages),
-        None => entries.grow(&PageCache::new()),
-    });
+    this_thread::with(|pools| entries.grow(pools.map(|pools| &pools.pages)));
 }
 
 #[inline(never)]

@@ -4,11 +4,12 @@
 
 use super::duties::{is_idle, owes};
 use super::plain::PlainDrain;
-use super::release::{Pace, Unmetered, check, release_plain, release_shared};
+use super::release::{Pace, Unmetered, check, release, release_plain};
 use super::turns::{Drain, Own, Serves};
 use super::watch;
 use crate::epoch;
 use crate::event::{Event, EventKind};
+use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::entries::Entries;
@@ -447,7 +448,7 @@ pub(super) fn release_few(
     let mut counts = Unmetered::default();
     let plain = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
-    let done = unsafe { release_some(pool, stack, &mut counts, &ReleaseScope::NONE, plain) };
+    let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, plain) };
     let mut progress = Progress::Begun;
     if !done {
         // Counts in another variable, so that `counts` stays in registers above.
@@ -475,7 +476,6 @@ pub(super) fn release_few(
 #[inline(always)]
 unsafe fn release_some(
     pool: &PoolState,
-    stack: &PoolStack,
     counts: &mut Unmetered,
     scope: &ReleaseScope,
     takes: impl Fn(bool) -> bool,
@@ -492,18 +492,21 @@ unsafe fn release_some(
         if !takes(type_info.has_destructor) {
             return false;
         }
+        // SAFETY: the entry is still the newest, as no other code has run.
+        unsafe { entries.pop() };
+        counts.count(1);
         if object.count.is_all(1) {
-            // SAFETY: the entry is still the newest, as no other code has run.
-            unsafe { entries.pop() };
-            counts.count_batch(1);
+            counts.count_destroyed(1);
             // SAFETY: the only reference was the entry's, which has been taken out.
             unsafe { (type_info.destroy)(thin) };
             if scope.outermost {
                 scope.settle();
             }
         } else {
+            ledger::released(thin, 1, ReleasedBy::Pool(entries.label()));
             counts.outermost = scope.outermost;
-            release_shared(entries, &stack.thread_pools().pages, scope, counts);
+            // SAFETY: the reference was the entry's, which has been taken out.
+            unsafe { release(thin, 1, scope, counts) };
         }
     }
     false
@@ -526,7 +529,7 @@ fn release_nesting(
     let _draining = Draining::begin(&pool.life, &scope);
     if !scope.deep {
         // SAFETY: the stack is not deep; nested releases test the depth again.
-        panics.guard(|| _ = unsafe { release_some(pool, stack, counts, &scope, |_| true) });
+        panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });
         if !panics.is_none() {
             // Destroys the objects that the destructor had queued before it panicked.
             scope.settle_all(panics);

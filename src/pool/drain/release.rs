@@ -282,7 +282,7 @@ pub(super) fn stretch<'n, P: Pace>(
 /// Releases the newest entry, and those below it that are for the same object. Returns whether a
 /// destructor has added entries.
 #[inline(always)]
-pub(super) fn release_shared<P: Pace>(
+fn release_shared<P: Pace>(
     entries: &Entries,
     pages: &PageCache,
     scope: &ReleaseScope,

@@ -11,7 +11,7 @@ use crate::support::{
     panic_of, wait_until,
 };
 use releasepool::report::ShutdownReport;
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::cell::Cell;
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};

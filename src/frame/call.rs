@@ -106,6 +106,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
+    #[cfg_attr(miri, ignore = "a sleep takes longer there")]
     fn a_caller_looks_for_its_loop_every_20_milliseconds() {
         let looks = || {
             let (began, looks) = (elapsed(), Cell::new(0));
@@ -116,7 +117,7 @@ mod tests {
             assert!(Call::new(|| ()).wait(ends).is_err());
             looks.get()
         };
-        // Fewer in an attempt in which the thread has to wait for a processor.
-        assert!((0..100).any(|_| looks() == 6));
+        // Six, or fewer in an attempt in which sleeps take longer; four if it looked half as often.
+        assert!((0..100).any(|_| looks() > 4));
     }
 }

@@ -403,6 +403,7 @@ fn shutdown_by_several_threads_at_once() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "a sleep takes 16 milliseconds there")]
 fn it_looks_every_two_milliseconds() {
     alone!();
     let scene = Scene::new(|manager, log| manager.autorelease(Ref::new(log.probe(0))));

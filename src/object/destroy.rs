@@ -646,9 +646,9 @@ mod tests {
     use super::*;
     use crate::Ref;
 
-    /// Looks at a scope within the run of the queue.
-    struct InRun;
-    impl Drop for InRun {
+    /// An object whose destructor, called by a scope that destroys queued objects, enters another scope.
+    struct Nested;
+    impl Drop for Nested {
         fn drop(&mut self) {
             let inner = ReleaseScope::enter();
             assert!(!inner.outermost && !inner.queues_all());
@@ -660,7 +660,7 @@ mod tests {
         assert!(!ReleaseScope::enter().queues_all());
         let scope = ReleaseScope::enter_queueing();
         assert!(scope.queues_all() && !scope.has_queued());
-        drop(Ref::new(InRun));
+        drop(Ref::new(Nested));
         assert!(scope.has_queued());
         scope.settle();
         assert!(!scope.has_queued());

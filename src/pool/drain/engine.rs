@@ -446,9 +446,9 @@ pub(super) fn release_few(
     panics: &mut FirstPanic,
 ) -> (usize, Progress) {
     let mut counts = Unmetered::default();
-    let plain = |has_destructor: bool| !has_destructor;
+    let without_destructor = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
-    let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, plain) };
+    let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
         // Counts in another variable, so that `counts` stays in registers above.
